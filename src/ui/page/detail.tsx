@@ -6,6 +6,7 @@ import type { ShownEvent } from '../../views/events.ts';
 import { accountMonth, type FleetRow } from '../../views/fleet.ts';
 import { groupReport } from '../../views/group-report.ts';
 import { instanceReport } from '../../views/instance-report.ts';
+import { objectCommands } from '../../views/object-commands.ts';
 import { type ReportTable, type StatusReport, since } from '../../views/report.ts';
 import { visibleText } from '../../views/visible-text.ts';
 import { type FeedObject, type ObjectDetail, PATHS } from '../protocol.ts';
@@ -147,7 +148,7 @@ function Report({ object, row }: { readonly object: FeedObject; readonly row: Fl
       </section>
       <section>
         <h3>Commands</h3>
-        {commandsOf(row, object).map(([title, text]) => (
+        {objectCommands(row, object).map(({ title, text }) => (
           <Command key={title} title={title} text={text} />
         ))}
       </section>
@@ -187,7 +188,8 @@ function Report({ object, row }: { readonly object: FeedObject; readonly row: Fl
   );
 }
 
-function idleText({ state }: FleetRow): string {
+function idleText({ state, next }: FleetRow): string {
+  if (next !== undefined) return visibleText(next.title);
   if (state.tone === 'off') return 'Nothing until a person changes it.';
   return 'Nothing is planned: it stays as it is.';
 }
@@ -235,21 +237,4 @@ function Table({ title, headers: all, rows: whole, empty }: TableProps) {
       )}
     </section>
   );
-}
-
-/** Returns the commands for a terminal, each with its purpose. */
-function commandsOf({ kind, namespace, name }: FleetRow, object: FeedObject): readonly (readonly [string, string])[] {
-  const target = `${kind}/${name} -n ${namespace}`;
-  const status = ['Status', `gpu-rent status ${target}`] as const;
-  if (kind === 'gpuacct') return [status, ['Check', `gpu-rent doctor -n ${namespace}`]];
-  const explain = ['Explain', `gpu-rent explain ${target}`] as const;
-  const wait = ['Wait', `gpu-rent wait ${target}`] as const;
-  if (object.kind !== 'GpuInstance')
-    return [explain, ['Watch', `gpu-rent top epg/${name} -n ${namespace}`], wait, status];
-  const hasMachine = object.status?.instanceId !== undefined;
-  return [
-    ...(hasMachine && object.status?.ssh ? [['Shell', `gpu-rent ssh ${target}`] as const] : []),
-    ...(hasMachine ? [['Logs', `gpu-rent logs ${target} --follow`] as const] : []),
-    ...[explain, wait, status],
-  ];
 }

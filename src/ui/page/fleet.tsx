@@ -160,7 +160,7 @@ function Content() {
     <div class="empty">
       <p>{namespace === undefined ? 'No objects in this cluster.' : `No objects in namespace ${namespace}.`}</p>
       <p class="muted">
-        Rent a machine: <code>gpu-rent run --gpu "RTX 4090"</code>
+        Rent a machine: <code>gpu-rent run --gpu 'RTX 4090' --image IMAGE --max-price 0.60</code>
         {namespace !== undefined && (
           <>
             {' '}
