@@ -401,4 +401,36 @@ describe('relay', () => {
     expect(await next.ended).toMatchObject({ exitCode: 3 });
     expect((await existing()).map(({ metadata }) => metadata.name)).toEqual([first]);
   });
+
+  test('is refused in a Pod whose run has another program, and reports the end of its own one again', async () => {
+    await cluster.kube.create(podResource, {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'steps', namespace: NAMESPACE } },
+    });
+    const step = start('steps');
+    await cluster.clock.advance(1_000);
+    const [object] = await existing();
+    await finish(object?.metadata.name ?? '', 0);
+    await cluster.clock.advance(1_000);
+    expect(await step.ended).toMatchObject({ exitCode: 0 });
+    const next = start('steps', { ...SPEC, command: ['false'] });
+    const again = start('steps');
+    await cluster.clock.advance(1_000);
+    expect(await next.ended).toMatchObject({ reason: 'OtherProgram' });
+    expect(await again.ended).toMatchObject({ exitCode: 0 });
+    expect(await existing()).toHaveLength(1);
+  });
+
+  test('attaches to the machine of its Job when a mounted file has changed since, and warns', async () => {
+    const evicted = start('train-a');
+    await cluster.clock.advance(1_000);
+    evicted.terminate();
+    await cluster.clock.advance(1_000);
+    const next = start('train-b', { ...SPEC, command: ['false'] });
+    await cluster.clock.advance(1_000);
+    await finish(first, 0);
+    await cluster.clock.advance(1_000);
+    expect(await next.ended).toMatchObject({ exitCode: 0 });
+    expect(next.lines.join('\n')).toContain('another program');
+    expect((await existing()).map(({ metadata }) => metadata.name)).toEqual([first]);
+  });
 });

@@ -10,7 +10,7 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { ageText } from '../../views/amounts.ts';
 import { type FollowDeps, followRun, type RunEnd, removeRefused } from './follow-run.ts';
-import { isPriceLimited, type RunManifest, withOwner } from './run-manifest.ts';
+import { isPriceLimited, type RunManifest, runsProgram, withOwner } from './run-manifest.ts';
 import { runName, runSelector } from './run-name.ts';
 import {
   endingOf,
@@ -194,6 +194,7 @@ async function begin(owner: RunOwner, request: RelayRequest, deps: FollowDeps): 
     const step = runStep(items, owner);
     switch (step.type) {
       case 'attach':
+        reviewProgram(step.object, owner, { request, deps });
         print(`Attached to gpui/${step.object.metadata.name}.`);
         return step.object;
       case 'refuse':
@@ -211,6 +212,19 @@ async function begin(owner: RunOwner, request: RelayRequest, deps: FollowDeps): 
     }
     await sleep(clock, RETRY_MS, signal);
   }
+}
+
+/**
+ * Compares the program of an existing object with the requested one. Throws in a Pod without a Job: another container or
+ * step began that run, and its success is none of this one. A mounted file may change while the machine of a Job runs.
+ */
+function reviewProgram({ metadata, spec }: GpuInstance, owner: RunOwner, { request, deps }: Asked): void {
+  if (runsProgram(spec, request.manifest.spec)) return;
+  const { kind, name } = owner.reference;
+  const found = `gpui/${metadata.name} of ${kind} ${name} runs another program`;
+  if (kind === podResource.kind)
+    throw new RunRefused('OtherProgram', `${found}: one Pod has one gpu-rent job.`);
+  deps.print(`${found} than this Pod requests: it was begun before.`);
 }
 
 interface Asked {

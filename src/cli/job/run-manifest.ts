@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { GpuInstance, GpuInstanceManifestSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, annotations, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
 import { runLabel, runName } from './run-name.ts';
@@ -50,4 +51,12 @@ function withIndex(spec: RunManifest['spec'], { index }: RunOwner): RunManifest[
 /** Returns true if no alternative of the spec can cost more per hour than a written limit. */
 export function isPriceLimited({ offers = [] }: Pick<GpuInstanceManifestSpec, 'offers'>): boolean {
   return offers.length > 0 && offers.every(({ maxPricePerHour }) => maxPricePerHour !== undefined);
+}
+
+/** Fields that say what a machine runs. The API server adds no default to them. */
+const PROGRAM = ['image', 'command', 'args', 'onStart'] as const;
+
+/** Returns true if an object runs the program that a spec requests. */
+export function runsProgram(stored: RunManifest['spec'], requested: RunManifest['spec']): boolean {
+  return PROGRAM.every((field) => isDeepStrictEqual(stored[field], requested[field]));
 }
