@@ -33,6 +33,7 @@ const RUNNERS: Readonly<Record<string, readonly string[]>> = {
     'test/docs/how-to.integration.test.ts',
     'test/docs/worker-reports.integration.test.ts',
   ],
+  'docs/tutorials/batch-job.md': ['test/docs/tutorials.integration.test.ts'],
   'docs/tutorials/fine-tuning.md': ['test/docs/tutorials.integration.test.ts'],
   'docs/tutorials/first-machine.md': ['test/docs/code-blocks.integration.test.ts'],
   'docs/tutorials/gitops.md': ['test/docs/gitops-tutorial.verify.test.ts'],

@@ -4,7 +4,13 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, inject, test } from 'vitest';
 import { lookAround } from '../../scripts/demo/look-around.ts';
 import { startPicker } from '../../scripts/demo/picker-process.ts';
-import { type Marketplace, openChatSimulator, openSimulator } from '../../scripts/demo/simulator.ts';
+import {
+  type Marketplace,
+  openChatSimulator,
+  openDeadmanMarket,
+  openSimulator,
+  type SecureMarketplace,
+} from '../../scripts/demo/simulator.ts';
 import { readLedger } from '../../scripts/demo/simulator-control.ts';
 import { applySample, DEMO_NAMESPACE, type Stage, setStage } from '../../scripts/demo/stage.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
@@ -90,6 +96,27 @@ test.skipIf(isBorrowed || SSHD === undefined)(
     expect(await readLedger(variables.CONTROL ?? '')).toMatchObject({ billing: 0 });
   },
   2 * READY_MS,
+);
+
+test.skipIf(isBorrowed)(
+  'the tutorial of a batch job works as it is written, shows what is printed, and no machine is left',
+  async () => {
+    const page = 'docs/tutorials/batch-job.md';
+    let market: SecureMarketplace | undefined;
+    const authority = () => ({ NODE_EXTRA_CA_CERTS: market?.ca ?? '' });
+    const stage = await setStage({
+      ...quiet,
+      openMarketplace: async (logFolder) => (market = await openDeadmanMarket(logFolder)),
+      operatorProcess: () => ({ env: authority() }),
+    });
+    undo.push(() => stage.dismantle());
+    await makeAccount(stage);
+    const steps = await follow(page, stage, { variables: authority() });
+    expect(shownAndPrinted(page, steps)).toEqual([]);
+    const { billing, contracts } = await readLedger(stage.controlUrl);
+    expect({ billing, rented: contracts.length }).toEqual({ billing: 0, rented: 3 });
+  },
+  READY_MS,
 );
 
 test.skipIf(isBorrowed)(
