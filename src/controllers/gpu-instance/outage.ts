@@ -1,4 +1,4 @@
-import { outageCause, outageDuration, outageText } from '../../api/v1alpha1/outage.ts';
+import { type Outage, outageCause, outageDuration, outageText } from '../../api/v1alpha1/outage.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import type { Added, StatusDecision } from './decision.ts';
 import type { Facts } from './facts.ts';
@@ -19,8 +19,6 @@ export function addedOutage(
   };
 }
 
-type Outage = StatusDecision['status']['fields']['outage'];
-
 /**
  * Returns the outage. An account that is not ready for another reason, such as just after a start, does not prove
  * that the outage has ended.
@@ -28,7 +26,7 @@ type Outage = StatusDecision['status']['fields']['outage'];
 function outageOf(
   { account, object }: Pick<Facts, 'object' | 'account'>,
   { verdict }: StatusDecision['status'],
-): Outage {
+): Outage | undefined {
   if (account.state !== 'notReady') return undefined;
   const before = object.status?.outage;
   const now = account.outage ?? before;
@@ -38,8 +36,8 @@ function outageOf(
 
 function outageEvents(
   { clock: { now } }: Pick<Facts, 'clock'>,
-  before: Outage,
-  outage: Outage,
+  before: Outage | undefined,
+  outage: Outage | undefined,
 ): readonly EventNote[] {
   if (outage && outage.since !== before?.since) {
     const note = `${outageText(outage, now)} This object waits for it.`;
