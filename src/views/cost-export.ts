@@ -117,7 +117,7 @@ const PLAIN: readonly Column[] = [
 function description(charge: Charge): string {
   const { entry, machines } = charge;
   if (!entry) return `${machines} machines of ${nameOf(charge)} (${gpuOf(charge)})`;
-  const why = entry.reason === undefined ? 'runs on' : entry.reason;
+  const why = entry.reason ?? 'running';
   return `Machine ${entry.machine} of ${nameOf(charge)} (${entry.gpus} × ${gpuOf(charge)}): ${why}`;
 }
 

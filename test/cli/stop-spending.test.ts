@@ -71,6 +71,20 @@ describe('P5: gpu-rent stop --all', () => {
     },
   );
 
+  test('leaves finished runs alone, and asks nothing when nothing is left to stop', async () => {
+    await gpuRent('stop --all --yes');
+    for (const phase of ['Succeeded', 'Failed'])
+      here.put('gpuinstances', {
+        metadata: { name: phase.toLowerCase() },
+        ...{ spec: { ...spec, command: ['true'], completion: {} }, status: { phase } },
+      });
+    here.cluster.asked.length = 0;
+    const { exitCode, stdout, stderr } = await gpuRent('stop --all');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toContain('Everything is already stopped.');
+    expect(writes()).toEqual([]);
+  });
+
   test('scenario 123: stops the others when one refuses, names it, and ends with 1', async () => {
     here.cluster.answer = async (asked) =>
       asked.method === 'PATCH' && asked.path.endsWith('/trainer')

@@ -2,6 +2,7 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { labels } from '../../api/v1alpha1/names.ts';
+import { isRun } from '../../instance/run.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { agreeing, counted } from '../../lib/plural.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
@@ -21,7 +22,8 @@ import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts
  */
 export async function stopAll(input: CommandInput, context: CommandContext): Promise<number> {
   return withCluster(input, context, async (cluster) => {
-    await confirmed(question(await listFleet(cluster), cluster), input, context);
+    const before = await listFleet(cluster);
+    if (hasWork(before)) await confirmed(question(before, cluster), input, context);
     const changes = new FleetChanges(input, context);
     const means = { cluster, input, context };
     const stop = async (target: ChangedObject<GpuInstance>) => {
@@ -60,7 +62,19 @@ const MAX_ROUNDS = 4;
 const isObserved = ({ object: { spec } }: ChangedObject<GpuInstance>) => spec.adopt?.policy === 'Observe';
 
 const isToStop = (target: ChangedObject<GpuInstance>) =>
-  target.object.spec.powerState !== 'Stopped' && !isObserved(target);
+  target.object.spec.powerState !== 'Stopped' && !isObserved(target) && !isDone(target);
+
+/** Returns true for a finished run without a machine, which neither bills nor rents. */
+function isDone({ object: { spec, status } }: ChangedObject<GpuInstance>): boolean {
+  return isRun({ spec }) && status?.instanceId === undefined && DONE.has(status?.phase ?? '');
+}
+
+const DONE: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
+
+/** Returns true if a machine or a group can be stopped. */
+function hasWork({ instances, workers, groups }: Fleet): boolean {
+  return [...instances, ...workers].some(isToStop) || groups.some(isScaling);
+}
 
 function isScaling({ object: { spec } }: ChangedObject<EndpointGroup>): boolean {
   return !(spec.pause.scaleUp && spec.pause.scaleDown);

@@ -30,9 +30,13 @@ export function parseSince(text: string, now: number): number {
 }
 
 function sinceOf(text: string, now: number): number {
-  const days = /^(\d{1,4})d$/.exec(text);
+  const days = /^([1-9]\d{0,3})d$/.exec(text);
   if (days) return now - Number(days[1]) * DAY_MS;
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return now - parseTime(text, '--since');
+  if (/^\d+(\.\d+)?$/.test(text) || /^\d.*[hms]$/.test(text)) return now - parseTime(text, '--since');
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text))
+    throw usageError(
+      `--since: "${text}" is neither a duration such as 7d or 12h, nor a day such as 2026-11-01.`,
+    );
   const at = Date.parse(`${text}T00:00:00Z`);
   if (!Number.isNaN(at) && new Date(at).toISOString().startsWith(text)) return at;
   throw usageError(`--since: "${text}" is no day of the calendar.`);

@@ -162,7 +162,7 @@ function nothingOf({ object, spec }: PlannedObject, { note, machine, group }: Me
 
 function notRented(candidate: Candidate): Candidate {
   if (candidate.verdict === 'lost') return candidate;
-  return { ...candidate, verdict: 'lost', why: 'would be first, and the account has no room for it' };
+  return { ...candidate, verdict: 'lost', why: 'would be first, but a limit or budget refuses it' };
 }
 
 async function search(alternative: Alternative, breadth: 'exact' | 'broad', { client, progress }: Means) {
