@@ -34,7 +34,7 @@ test.each([
   ],
   [
     ['--image', 'u', '--max-cost', '0.1234567', '--disk', '32', '--name', '0x10'],
-    ['--max-cost: write a positive amount of dollars', NAME, DISK],
+    ['--max-cost: write dollars, 0 or more', NAME, DISK],
   ],
   [
     ['--image', 'u', '--max-price', '0', '--max-cost', '$0.00'],

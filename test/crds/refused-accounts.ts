@@ -83,6 +83,18 @@ export const refusedAccounts: readonly Refused[] = [
   },
   { given: 'no hold at all', spec: { ...base, maxUnhealthyHold: '0s' }, refusals: [] },
   {
+    given: 'a maximum price of nothing',
+    spec: { ...base, limits: { maxPricePerHour: '0' } },
+    refusals: [
+      'spec.limits.maxPricePerHour: Invalid value: "0": write more than 0: no machine is free; to rent nothing, write suspend: true',
+    ],
+  },
+  {
+    given: 'sums of nothing, so that nothing is rented',
+    spec: { ...base, limits: { maxSpendPerHour: '0', maxSpendPerMonth: '0.00', minCredit: '0' } },
+    refusals: [],
+  },
+  {
     given: 'a price that the spending limit never allows',
     spec: { ...base, limits: { maxPricePerHour: '2.00', maxSpendPerHour: '1.50' } },
     covers: 'write a maxPricePerHour that is not above maxSpendPerHour',
@@ -94,7 +106,7 @@ export const refusedAccounts: readonly Refused[] = [
     given: 'a limit that is no number, and refusals only that',
     spec: { ...base, limits: { maxPricePerHour: 'much', maxSpendPerHour: '1' } },
     refusals: [
-      'spec.limits.maxPricePerHour: Invalid value: "much": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.limits.maxPricePerHour: Invalid value: "much": write dollars in quotes, 0 or more, with at most six digits behind the point, such as "0.80"',
     ],
   },
   {
@@ -108,7 +120,7 @@ export const refusedAccounts: readonly Refused[] = [
     given: 'dollars with a sign',
     spec: { ...base, limits: { minCredit: '$5' } },
     refusals: [
-      'spec.limits.minCredit: Invalid value: "$5": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.limits.minCredit: Invalid value: "$5": write dollars in quotes, 0 or more, with at most six digits behind the point, such as "0.80"',
     ],
   },
   {

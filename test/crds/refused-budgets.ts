@@ -4,6 +4,20 @@ import type { Refused } from './refused.ts';
 export const refusedBudgets: readonly Refused[] = [
   { given: 'a budget of a month', spec: { perMonth: '500' }, refusals: [] },
   { given: 'a budget of an hour that reports', spec: { perHour: '5', action: 'Report' }, refusals: [] },
+  { given: 'a budget of nothing, so that nothing is rented', spec: { perHour: '0' }, refusals: [] },
+  ...[
+    ['a negative amount', '-5'],
+    ['an amount with its currency', '10$'],
+    ['an amount with a thousands separator', '1,000'],
+  ].map(
+    ([given = '', perMonth = '']): Refused => ({
+      given,
+      spec: { perMonth },
+      refusals: [
+        `spec.perMonth: Invalid value: "${perMonth}": write dollars in quotes, 0 or more, with at most six digits behind the point, such as "0.80"`,
+      ],
+    }),
+  ),
   {
     given: 'no amount',
     spec: {},

@@ -19,7 +19,7 @@ const numbers: readonly Refused[] = [
     spec: { ...base, targetQueueTime: 'soon', maxSpendPerHour: 'much' },
     refusals: [
       'spec.targetQueueTime: Invalid value: "soon": write a duration with units, such as 90s, 5m or 1h30m',
-      'spec.maxSpendPerHour: Invalid value: "much": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.maxSpendPerHour: Invalid value: "much": write dollars in quotes, 0 or more, with at most six digits behind the point, such as "0.80"',
     ],
   },
   {

@@ -59,14 +59,20 @@ const offers: readonly Refused[] = [
     given: 'a bid with a sign, and refusals only that',
     spec: offer({ pricing: 'Interruptible', bid: '$5', maxPricePerHour: '1' }),
     refusals: [
-      'spec.offers[0].bid: Invalid value: "$5": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.offers[0].bid: Invalid value: "$5": write dollars in quotes, 0 or more, with at most six digits behind the point, such as "0.80"',
     ],
+  },
+  {
+    given: 'a maximum price of nothing',
+    spec: offer({ maxPricePerHour: '0' }),
+    covers: 'write more than 0: no machine is free',
+    refusals: ['spec.offers[0].maxPricePerHour: Invalid value: "0": write more than 0: no machine is free'],
   },
   {
     given: 'a price with seven digits behind the point',
     spec: offer({ maxPricePerHour: '0.1234567' }),
     refusals: [
-      'spec.offers[0].maxPricePerHour: Invalid value: "0.1234567": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.offers[0].maxPricePerHour: Invalid value: "0.1234567": write dollars in quotes, 0 or more, with at most six digits behind the point, such as "0.80"',
     ],
   },
   {

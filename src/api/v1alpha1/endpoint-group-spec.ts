@@ -220,7 +220,7 @@ export const endpointGroupSpec = z
     updateStrategy: updateStrategy.prefault({}),
     maxSpendPerHour: dollars({
       description:
-        'Maximum hourly cost of all workers together. It limits new rentals and wakes, never running workers.',
+        'Maximum hourly cost of all workers together. It limits new rentals and wakes, never running workers. 0: no worker is rented or started.',
       example: '"6.00"',
     }).optional(),
     pause: z

@@ -562,7 +562,7 @@ const lifeFields = {
   completion: completion.optional(),
   maxTotalCost: dollars({
     description:
-      'Maximum cost of all its machines together; then the deletion policy is applied to the machine.',
+      'Maximum cost of all its machines together; then the deletion policy is applied to the machine. 0 does that at once.',
     example: '"25"',
   }).optional(),
 };

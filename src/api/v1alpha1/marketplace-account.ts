@@ -6,6 +6,7 @@ import {
   choice,
   countOrShare,
   dollars,
+  dollarsAboveZero,
   duration,
   flag,
   immutableField,
@@ -46,7 +47,8 @@ const limits = z
       min: 0,
       max: 10_000,
     }).optional(),
-    maxPricePerHour: dollars({
+    maxPricePerHour: dollarsAboveZero({
+      write: 'write more than 0: no machine is free; to rent nothing, write suspend: true',
       description:
         'Maximum hourly price of one machine, disk included. Used as `maxPricePerHour` of an alternative that sets none. Offers without a price are refused, even with `allowUnknownPrice` in the object, unless `allowUnknownPrice` is set here too.',
     }).optional(),
@@ -56,11 +58,11 @@ const limits = z
       example: 'true',
     }).optional(),
     maxSpendPerHour: dollars({
-      description: 'Maximum cost of all machines together in an hour.',
+      description: 'Maximum cost of all machines together in an hour. 0: nothing is rented or started.',
       example: '"20"',
     }).optional(),
     maxSpendPerMonth: dollars({
-      description: 'Maximum spending in one calendar month (UTC).',
+      description: 'Maximum spending in one calendar month (UTC). 0: nothing is rented or started.',
       example: '"500"',
     }).optional(),
     minCredit: dollars({

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { countryCode } from '../../lib/country.ts';
 import { parseQuantity } from '../../lib/quantity.ts';
-import { choice, dollars, flag, integer, list, percentage, text } from './schema.ts';
+import { choice, dollars, dollarsAboveZero, flag, integer, list, percentage, text } from './schema.ts';
 
 /** A value of a field of an offer. */
 export type FactValue = string | number | boolean | null;
@@ -234,7 +234,8 @@ export const OFFER_FIELDS = {
     { of: 'price', compares: 'atMost', fact: 'minBid', type: 'number' },
   ),
   maxPricePerHour: field(
-    dollars({
+    dollarsAboveZero({
+      write: 'write more than 0: no machine is free',
       description:
         'Maximum price of the machine in an hour, disk included. Required unless the account sets one.',
     }).optional(),

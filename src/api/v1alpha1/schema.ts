@@ -150,17 +150,23 @@ export function writtenMarketplaceId(field: FieldNotes): z.ZodString {
 /** Maximum length of an id; a UUID has 36 characters. */
 const MAX_ID = 128;
 
+const DOLLARS_FORM: TextForm = {
+  pattern: DOLLARS,
+  write: 'write dollars in quotes, 0 or more, with at most six digits behind the point, such as "0.80"',
+};
+
 /** Returns the schema of dollars as a decimal string, exact to the micro-dollar. */
 export function dollars(field: FieldNotes): z.ZodString {
-  return text({
-    example: '"0.80"',
-    form: 'dollars',
-    ...field,
-    maxLength: 16,
-    pattern: DOLLARS,
-    write:
-      'write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
-  });
+  return dollarsOfForms(field, [DOLLARS_FORM]);
+}
+
+/** Returns the schema of dollars above zero. `write`: what a user does instead of a zero. */
+export function dollarsAboveZero({ write, ...field }: FieldNotes & { readonly write: string }): z.ZodString {
+  return dollarsOfForms(field, [DOLLARS_FORM, { pattern: '[1-9]', write }]);
+}
+
+function dollarsOfForms(field: FieldNotes, forms: readonly TextForm[]): z.ZodString {
+  return textOfForms({ example: '"0.80"', form: 'dollars', ...field, maxLength: 16, forms });
 }
 
 /** Returns the schema of a non-negative decimal as a string: for loads and multipliers, never floats. */

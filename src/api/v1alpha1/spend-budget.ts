@@ -6,12 +6,12 @@ export const spendBudgetSpec = z
   .object({
     perHour: dollars({
       description:
-        'Maximum hourly cost of all machines of the namespace, including machines that are being rented or started. A machine with an unknown price counts at its maximum price.',
+        'Maximum hourly cost of all machines of the namespace, including machines that are being rented or started. A machine with an unknown price counts at its maximum price. 0: nothing is rented or started.',
       example: '"5"',
     }).optional(),
     perMonth: dollars({
       description:
-        'Maximum cost of the namespace in one calendar month (UTC). A rental or a start needs room for one more hour of all machines.',
+        'Maximum cost of the namespace in one calendar month (UTC). A rental or a start needs room for one more hour of all machines. 0: nothing is rented or started.',
       example: '"500"',
     }).optional(),
     action: choice(['Block', 'Report'], {

@@ -20,7 +20,7 @@ test.for(['maxPrice', 'maxCost', 'maxLifetime', 'idempotencyKey', 'image'])(
 test.for([
   ['maxCost', '0', 'write an amount above zero'],
   ['maxCost', 4, 'expected string'],
-  ['maxCost', '-1', 'write a positive amount'],
+  ['maxCost', '-1', 'write dollars in quotes'],
   ['maxLifetime', '1y', 'write a duration'],
   ['idempotencyKey', '../x', 'write a name of lower case letters'],
   ['labels', {}, 'Unrecognized key'],

@@ -103,11 +103,11 @@ describe('a manifest to plan', () => {
     [{ image: 'x', offers, disk: 0 }, /spec\.disk: this is text: write a size with its unit/],
     [
       { image: 'x', offers, disk: 32, maxTotalCost: -5 },
-      /maxTotalCost: this is text: write a positive amount/,
+      /maxTotalCost: this is text: write dollars in quotes/,
     ],
     [
       { image: 'x', offers: [{ maxPricePerHour: '-1' }] },
-      /maxPricePerHour: write a positive amount of dollars/,
+      /maxPricePerHour: write dollars in quotes, 0 or more/,
     ],
     [{ image: 'x', offers, maxLifetime: 24 }, /spec\.maxLifetime: this is text: write a duration with units/],
     [
