@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint demo-gateway demo-deadman demo-job demo-agent playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
+.PHONY: help npm install check test demo demo-endpoint demo-gateway demo-deadman demo-job demo-agent playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway bench-job clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: $(INSTALLED) ## The operator beside peers in Go, Rust and Python (QUICK=1
 
 bench-gateway: $(INSTALLED) ## Measure the gateway by itself and beside others (TRACE=1: replay ten minutes of bursts)
 	@npm run --silent bench:gateway -- $(if $(TRACE),--trace)
+
+bench-job: $(INSTALLED) ## Memory and processor time of 100 relays (gpu-rent job), and of 100 followers of logs at the operator (RELAYS, SECONDS)
+	@npm run --silent bench:job
 
 generate: $(INSTALLED) ## Write CRDs, chart and reference from the zod sources
 	@$(RUN) scripts/generate.ts

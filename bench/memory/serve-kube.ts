@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Transport } from '../../src/lib/transport.ts';
 
@@ -14,18 +15,20 @@ type Passing = (path: string, text: string, response: ServerResponse) => Promise
 /** Serves a Kubernetes API in memory over HTTP on loopback; `pass` may change what is sent. */
 export async function serveKube(
   transport: Transport,
-  pass: Passing = (_path, text, response) => sendText(response, text),
+  pass: Passing = sendWhole,
+  certificate?: { readonly cert: string; readonly key: string },
 ): Promise<ServedKube> {
-  const server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     answer(transport, pass, { request, response }).catch((error: unknown) =>
       response.destroy(error as Error),
     );
-  });
+  };
+  const server = certificate ? createSecureServer(certificate, listener) : createServer(listener);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin: `http${certificate ? 's' : ''}://127.0.0.1:${port}`,
     async close() {
       server.closeAllConnections();
       server.close();
@@ -33,6 +36,9 @@ export async function serveKube(
     },
   };
 }
+
+/** Passes a piece on as it is. */
+export const sendWhole: Passing = (_path, text, response) => sendText(response, text);
 
 interface Exchange {
   readonly request: IncomingMessage;

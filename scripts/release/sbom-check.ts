@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { BUNDLED_DEVELOPMENT_PACKAGES } from '../build/bundled-packages.ts';
 
 interface Component {
   readonly group?: string | undefined;
@@ -36,15 +37,17 @@ function componentsOf(components: readonly Component[]): readonly string[] {
   ]);
 }
 
-/** Returns the runtime packages of package-lock.json, as `name version`. */
+/** Returns the packages of package-lock.json of which a part ships, as `name version`. */
 function lockedPackages(lock: unknown): readonly string[] {
   return Object.entries(lockFile.parse(lock).packages).flatMap(([path, { version, dev, link }]) => {
     const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
-    return name === undefined || dev === true || link === true ? [] : [`${name} ${version ?? ''}`];
+    const isBundled = path === `node_modules/${name}` && BUNDLED_DEVELOPMENT_PACKAGES.includes(name ?? '');
+    const ships = name !== undefined && link !== true && (dev !== true || isBundled);
+    return ships ? [`${name} ${version ?? ''}`] : [];
   });
 }
 
-/** Throws unless the SBOM lists exactly the runtime packages of package-lock.json, and says which differ. */
+/** Throws unless the SBOM lists exactly the packages of package-lock.json of which a part ships, and says which differ. */
 export function requireLockedPackages(sbom: unknown, lock: unknown): void {
   const listed = new Set(componentsOf(sbomFile.parse(sbom).components));
   const locked = new Set(lockedPackages(lock));

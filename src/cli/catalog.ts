@@ -1,7 +1,7 @@
 import type { CatalogEntry, CatalogGroup, Command } from './command.ts';
+import { JOB_ENTRY } from './job-entry.ts';
 
 const run = () => import('./commands/run.ts');
-const job = () => import('./commands/job.ts');
 const plan = () => import('./commands/plan.ts');
 const diff = () => import('./commands/diff.ts');
 const status = () => import('./commands/status.ts');
@@ -68,7 +68,7 @@ export const catalog: readonly CatalogGroup[] = [
     heading: 'Objects in the cluster',
     entries: [
       command('run', 'Rent a machine for a GPU and an image, after a question, and open a shell on it.', run, 'runCommand'),
-      command('job', 'Run a program on a rented machine for a Job or another Pod, and exit with its code.', job, 'jobCommand'),
+      JOB_ENTRY,
       command('plan', 'Show the machine and cost that a manifest would rent, and why other offers lose. Spends nothing.', plan, 'planCommand'),
       command('diff', 'Show the changes that a manifest makes to existing objects and their machines. Changes nothing.', diff, 'diffCommand'),
       command('status', 'Show everything about one object: machine, cost, timeline, next step.', status, 'statusCommand'),

@@ -27,4 +27,4 @@ function keepWarningsOff({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv, command: stri
 
 keepCompiled(process.env);
 keepWarningsOff(process.env, process.argv[2]);
-await import('./start.ts');
+await (process.argv[2] === 'job' ? import('./start-job.ts') : import('./start.ts'));

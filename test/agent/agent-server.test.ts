@@ -63,7 +63,12 @@ function serverTo(memory: MemoryKube, sketch: ServerSketch = {}): AgentServer {
   const stream = new PassThrough();
   return new AgentServer({
     cluster,
-    settings: { agent, any, limits: { maxTotal: parseDollars(maxTotal) ?? 0, maxMachines } },
+    settings: {
+      agent,
+      any,
+      logAddress: undefined,
+      limits: { maxTotal: parseDollars(maxTotal) ?? 0, maxMachines },
+    },
     input: { args: [], options: {} },
     context: {
       ...{ stdin: stream, stdout: stream, stderr: stream, env: {} },

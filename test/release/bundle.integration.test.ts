@@ -18,7 +18,16 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { COMMAND, PROGRAM, PROGRAM_FILES, SSH_CLIENT } from '../../scripts/build/program-files.ts';
+import { BUNDLED_DEVELOPMENT_PACKAGES } from '../../scripts/build/bundled-packages.ts';
+import {
+  COMMAND,
+  NOTICES,
+  PACKAGES,
+  PROGRAM,
+  PROGRAM_FILES,
+  RELAY,
+  SSH_CLIENT,
+} from '../../scripts/build/program-files.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import { Secret } from '../../src/lib/secret.ts';
@@ -89,6 +98,30 @@ const start = (...args: readonly string[]) => {
 describe('the bundle, in a read-only folder, as a user without any right', () => {
   test('holds at most 3.5 MB of our code', () => {
     expect(statSync(join(folder, PROGRAM)).size).toBeLessThanOrEqual(3.5 * 2 ** 20);
+  });
+
+  test('starts the relay from a file of its own, with the help that the whole program has', async () => {
+    expect(statSync(join(folder, RELAY)).size).toBeLessThanOrEqual(1.4 * 2 ** 20);
+    const { stdout } = await start('job', '--help');
+    expect(stdout).toContain('Usage: gpu-rent job');
+    expect((await start('help', 'job')).stdout).toBe(stdout);
+  });
+
+  test('lists every package with a module in it, in the bill of materials and in the notices', () => {
+    const read = (...path: readonly string[]) => readFileSync(join(REPOSITORY, ...path), 'utf8');
+    const bundled = JSON.parse(read('dist', PACKAGES)) as readonly { name: string; version: string }[];
+    const lock = JSON.parse(read('package-lock.json')) as {
+      readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly version?: string }>>;
+    };
+    const isRuntime = ({ name, version }: { readonly name: string; readonly version: string }) =>
+      Object.entries(lock.packages).some(
+        ([path, locked]) =>
+          path.endsWith(`node_modules/${name}`) && locked.version === version && locked.dev !== true,
+      );
+    const development = bundled.filter((each) => !isRuntime(each)).map(({ name }) => name);
+    expect(development.toSorted()).toEqual(BUNDLED_DEVELOPMENT_PACKAGES.toSorted());
+    const notices = readFileSync(join(folder, NOTICES), 'utf8');
+    for (const { name, version } of bundled) expect(notices).toContain(`## ${name} ${version} (`);
   });
 
   test('runs a command over SSH with the client beside it when a lease needs one', async () => {

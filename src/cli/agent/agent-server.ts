@@ -7,6 +7,7 @@ import type { Random } from '../../lib/random.ts';
 import { formatTime } from '../../lib/time.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
+import type { LogAddress } from '../job/log-address.ts';
 import { listBudgets } from '../objects/cluster-objects.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { admit, isOwn, keyTaken } from './admission.ts';
@@ -36,6 +37,8 @@ export interface ServerSettings {
   readonly limits: ServerLimits;
   /** True if `status`, `logs` and `stop` also see objects of other creators in the namespace. */
   readonly any: boolean;
+  /** Address of the operator's logs; undefined: the marketplace key reads them. */
+  readonly logAddress: LogAddress | undefined;
 }
 
 /** Means of the server. `input` has the options of the command, for the cluster and the marketplace. */
@@ -239,6 +242,13 @@ export class AgentServer {
   async #logs({ name, tailLines = DEFAULT_TAIL }: ToolArguments<'logs'>): Promise<Answer> {
     const object = await this.#calls.run(() => this.#object(name));
     if (!object) return this.#absent(name);
+    const { settings, cluster, random, context } = this.#means;
+    const { logAddress: address } = settings;
+    if (address) {
+      const { operatorLogAnswer } = await import('./operator-log-tool.ts');
+      const means = { cluster, address, random, signal: context.signal };
+      return this.#calls.run(() => operatorLogAnswer(object, tailLines, means));
+    }
     const { logAnswer } = await import('./market-tools.ts');
     return this.#atMarketplace(() => logAnswer(object, tailLines, this.#means));
   }

@@ -5,6 +5,7 @@ import { AgentServer } from '../agent/agent-server.ts';
 import { serve } from '../agent/protocol.ts';
 import type { Command, OptionValues } from '../command.ts';
 import { EXIT, usageError } from '../command-error.ts';
+import { LOG_ADDRESS_OPTIONS, logAddress } from '../job/log-address.ts';
 import { dollarsOption, numberOption, switchOption, textOption } from '../option-values.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 
@@ -33,18 +34,21 @@ export const mcpCommand: Command = {
       description:
         'Let status, logs and stop see every GpuInstance of the namespace, not only those of the agent.',
     },
+    ...LOG_ADDRESS_OPTIONS,
   ],
   optionSets: ['cluster', 'marketplace'],
   async run(input, context) {
     const limits = limitsOf(input.options);
     const agent = agentOf(input.options);
+    const address = logAddress(input.options, context.env);
     return withCluster(input, context, async (cluster) => {
       if (cluster.namedNamespace === undefined)
         throw usageError(
           'The kubeconfig names no namespace, and the agent needs one of its own.',
           'Give -n NAMESPACE.',
         );
-      const settings = { agent, limits, any: switchOption(input.options, '--any') };
+      const any = switchOption(input.options, '--any');
+      const settings = { agent, limits, any, logAddress: address };
       const means = { clock: systemClock, random: systemRandom };
       const agentServer = new AgentServer({ cluster, settings, input, context, ...means });
       const { stdin, stdout, signal } = context;

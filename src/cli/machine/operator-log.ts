@@ -58,29 +58,54 @@ export async function showOperatorLog(
   });
 }
 
-/** Text of a log so far, or the operator's answer for a finished run without a machine. */
-type FirstText =
-  | { readonly type: 'text'; readonly text: string; readonly position: string | undefined }
-  | { readonly type: 'finished'; readonly message: string };
+interface LogText {
+  readonly type: 'text';
+  readonly text: string;
+  readonly position: string | undefined;
+}
 
-/** Reads the text that is there. Repeats the request on a new connection while a replica does not lead. */
+/** Answer of the operator to a request for the text that is there. `message` is one line. */
+export type OperatorAnswer =
+  | LogText
+  /** The run has finished and its machine is gone. */
+  | { readonly type: 'finished'; readonly message: string }
+  | { readonly type: 'refused'; readonly status: number; readonly message: string };
+
+/** Text of a log so far, or the operator's answer for a finished run without a machine. */
+type FirstText = Exclude<OperatorAnswer, { readonly type: 'refused' }>;
+
+/**
+ * Reads the text that is there at a path of the operator. Repeats the request on a new connection while a replica does
+ * not lead. Rejects if the operator does not answer.
+ */
+export async function readOperatorLog(
+  open: LogReader['open'],
+  path: string,
+  signal: AbortSignal,
+): Promise<OperatorAnswer> {
+  for (let tries = 1; ; tries += 1) {
+    const reply = await open(path, { accept: LOG_EVENTS_TYPE, signal });
+    const body = await textOf(reply);
+    if (reply.status === 200) return joined(body);
+    const message = printableLine(body.trim());
+    if (reply.status === 410) return { type: 'finished', message };
+    if (reply.status !== 503 || tries === RETRIES) return { type: 'refused', status: reply.status, message };
+    await sleep(systemClock, RETRY_MS, signal);
+  }
+}
+
+/** Reads the text that is there; a follower also waits for a machine. Rejects with the operator's refusal. */
 async function firstText(
   open: LogReader['open'],
   { path, follow }: { readonly path: string; readonly follow: boolean },
   { signal }: CommandContext,
 ): Promise<FirstText> {
-  for (let tries = 1; ; tries += 1) {
-    const reply = await open(path, { accept: LOG_EVENTS_TYPE, signal });
-    const body = await textOf(reply);
-    if (reply.status === 200) return joined(body);
-    // A follower also waits for a machine.
-    if (reply.status === 404 && follow && body.includes('no machine'))
-      return { type: 'text', text: '', position: undefined };
-    if (reply.status === 410) return { type: 'finished', message: printableLine(body.trim()) };
-    if (reply.status !== 503 || tries === RETRIES)
-      throw failed(`The operator sent no log: ${printableLine(body.trim())}`, remedyOf(reply.status));
-    await sleep(systemClock, RETRY_MS, signal);
-  }
+  const answer = await readOperatorLog(open, path, signal);
+  if (answer.type !== 'refused') return answer;
+  const { status, message } = answer;
+  if (status === 404 && follow && message.includes('no machine'))
+    return { type: 'text', text: '', position: undefined };
+  throw failed(`The operator sent no log: ${message}`, remedyOf(status));
 }
 
 function remedyOf(status: number): string | undefined {
@@ -90,7 +115,7 @@ function remedyOf(status: number): string | undefined {
   return undefined;
 }
 
-function joined(body: string): FirstText {
+function joined(body: string): LogText {
   const texts = body.split('\n').flatMap((line) => {
     const event = parseLogEvent(line);
     return event?.type === 'text' ? [event] : [];
