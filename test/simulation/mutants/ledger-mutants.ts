@@ -17,7 +17,6 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     find: 'add(deleted, (input) => objects.flatMap((instance) => endedEntries(instance, input)));',
     replace:
       'add(deleted, (input) => objects.slice(objects.length).flatMap((instance) => endedEntries(instance, input)));',
-    unseen,
   },
   {
     name: 'ledger-without-deleted',
@@ -25,7 +24,6 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     file: KEEPER,
     find: 'waiting.flatMap(({ instance, end }) => endedEntries(instance, input, end)),',
     replace: 'waiting.flatMap(({ instance }) => endedEntries(instance, input)),',
-    unseen,
   },
   {
     name: 'ledger-counts-twice',

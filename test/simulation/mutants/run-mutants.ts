@@ -93,6 +93,13 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     replace: 'return settled !== undefined && attempt > 0 && isReason',
   },
   {
+    name: 'run-succeeds-early',
+    loses: 'that Succeeded says that the machine of the run is gone',
+    file: RULES,
+    find: 'if (isFinal) return { status, reason: outcome, message: Ready.message };',
+    replace: 'if (isFinal || !isFinal) return { status, reason: outcome, message: Ready.message };',
+  },
+  {
     name: 'job-cancelled-by-any-signal',
     loses: 'that an evicted relay leaves its machine running',
     file: OWNER,
@@ -119,5 +126,12 @@ export const RUN_MUTANTS: readonly Mutant[] = [
         replace: 'if (object.status?.instanceId === undefined && attempt < 0)',
       },
     ],
+  },
+  {
+    name: 'job-named-by-relay',
+    loses: 'that every relay of a Job derives one name, so the API server accepts one object',
+    file: 'cli/job/run-manifest.ts',
+    find: 'name: runName(owner, attempt),',
+    replace: 'name: runName({ ...owner, index: Math.floor(Math.random() * 1e6) }, attempt),',
   },
 ];

@@ -9,7 +9,7 @@ import { endedWith } from '../programs.ts';
 import { offers } from '../simulated-market.ts';
 import { statusAt } from '../status-at.ts';
 import type { Shortfall } from './converged.ts';
-import type { Purchase } from './purchase.ts';
+import { isLate, type Purchase } from './purchase.ts';
 import { BY_EXIT_CODE, completionOf, isToDestroy, runOf, settledOf } from './run-state.ts';
 import { conditionOf, nameOf, type Scene } from './scene.ts';
 
@@ -110,8 +110,7 @@ export class RunWatch {
     for (const contract of this.#scene.live()) {
       const owner = this.#scene.ownerOf(contract);
       const job = owner && textAt(objectAt(metadataOf(owner), 'labels'), JOB_RUN);
-      if (!owner || job === undefined || this.#scene.isLateRental(contract)) continue;
-      if (this.#scene.isRepeated(contract)) continue;
+      if (!owner || job === undefined || this.#isRepeat(contract)) continue;
       const other = holders.get(job);
       holders.set(job, nameOf(owner));
       if (other !== undefined && other !== nameOf(owner))
@@ -197,6 +196,11 @@ export class RunWatch {
     this.#removedAt = this.#scene.now;
   }
 
+  /** Returns true if the service carried the rental out late, or twice: it is surplus, which another oracle bounds. */
+  #isRepeat(contract: Contract): boolean {
+    return isLate(contract) || this.#scene.isRepeated(contract);
+  }
+
   elapsed(): void {
     for (const contract of this.#scene.live())
       if (contract.env['GPURENTAL_RUN'] !== undefined && !this.#scene.isUp(contract))
@@ -205,7 +209,9 @@ export class RunWatch {
       const object = this.#scene.objects.get(uidIn(key));
       if (!object || this.#scene.now - at < ENDS_WITHIN_MS) continue;
       if (completionOf(object)?.['onSuccess'] !== 'Destroy') continue;
-      const bills = this.#scene.live().find((contract) => this.#scene.ownerOf(contract) === object);
+      const bills = this.#scene
+        .live()
+        .find((contract) => this.#scene.ownerOf(contract) === object && !this.#isRepeat(contract));
       if (!bills) continue;
       this.#succeededAt.delete(key);
       this.#scene.broken('R1', `machine ${bills.id} bills a minute after ${nameOf(object)} succeeded`);

@@ -176,6 +176,13 @@ export const RUN_STORIES: readonly Story[] = [
     },
   ),
   run(
+    'a program ends with code 0, and its machine cannot be destroyed for three minutes',
+    { programs: [DONE], seconds: 20 * MINUTE, ends: { ...COMPLETED, attempts: 1 } },
+    (stage) => {
+      stage.afterProgram(1, () => stage.cast({ call: 'destroy', seconds: 3 * MINUTE, fate: STOP_FAILS }));
+    },
+  ),
+  run(
     'a person starts a machine again after its program has ended',
     { programs: [DONE], seconds: 20 * MINUTE, ends: { ...COMPLETED, attempts: 1 } },
     (stage) => {
