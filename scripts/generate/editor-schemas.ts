@@ -4,20 +4,12 @@ import type { Artifact } from './artifact.ts';
 import { type JsonSchema, structuralSchema } from './json-schema.ts';
 
 const FOLDER = 'deploy/schemas';
-const PUBLISHED = 'https://raw.githubusercontent.com/gpu-rental-operator/gpu-rental-operator/main';
 
 /** The line by which editors find the schema of a manifest: every sample begins with it. */
 export const SCHEMA_LINE = /^# yaml-language-server: \$schema=(\S+)\n/;
 
 /** Names of files as catalogues of CRD schemas use them. */
 const pathOf = ({ names }: KindDefinition): string => `${FOLDER}/${names.kind.toLowerCase()}_${VERSION}.json`;
-
-/** Returns the address of a kind's published schema. Throws for an unknown kind. */
-export function schemaUrl(kindName: string): string {
-  const kind = definitions.find(({ names }) => names.kind === kindName);
-  if (kind === undefined) throw new Error(`${kindName} is no kind of this project`);
-  return `${PUBLISHED}/${pathOf(kind)}`;
-}
 
 /** Returns a JSON schema for editors of each kind: fields with their descriptions, and no other field. */
 export function editorSchemas(): readonly Artifact[] {
