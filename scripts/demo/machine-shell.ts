@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { MachineShell } from '../../src/simulator/instances/machine-servers.ts';
+import { createFolders, HOME, writeMachineFile } from '../../src/simulator/machines/machine-folder.ts';
+import { KEYS_PATH } from '../../src/simulator/machines/start-command.ts';
 import { makeKey, prepareServer, SYSTEM_PATH, serverConfig } from './ssh-server.ts';
 
 /** Answers SSH as a rented machine does. */
@@ -13,7 +15,7 @@ export interface MachineShells {
 }
 
 export interface ShellOptions {
-  /** Receives a folder for each machine: its host key, its configuration, its home. */
+  /** Receives a folder for each machine, with the files of a machine of `--run-machines`, its host key and configuration. */
   readonly folder: string;
   readonly sshd: string;
   /** Public keys that may log in to that machine now, each a line of `authorized_keys`. */
@@ -29,12 +31,8 @@ export function machineShells({ folder, sshd, keysOf }: ShellOptions): MachineSh
   const sessions = new Set<number>();
   const shell: MachineShell = ({ contract }, socket) => {
     const place = machineFolder(folder, contract.id);
-    writeFileSync(
-      join(place, 'authorized_keys'),
-      keysOf(contract.id)
-        .map((key) => `${key}\n`)
-        .join(''),
-    );
+    const keys = keysOf(contract.id).map((key) => `${key}\n`);
+    writeMachineFile(place, KEYS_PATH, keys.join(''));
     // -i: one connection, which the server reads and writes as its own stdin and stdout.
     const server = spawn(sshd, ['-i', '-f', join(place, 'sshd_config')], {
       stdio: [socket, socket, 'ignore'],
@@ -60,17 +58,19 @@ export function machineShells({ folder, sshd, keysOf }: ShellOptions): MachineSh
 function machineFolder(parent: string, machine: number): string {
   const folder = join(parent, String(machine));
   if (existsSync(folder)) return folder;
-  const home = join(folder, 'home');
+  createFolders(folder);
+  const home = join(folder, HOME);
   const programs = join(folder, 'bin');
-  for (const made of [home, programs]) mkdirSync(made, { recursive: true });
+  mkdirSync(programs);
   writeFileSync(join(programs, 'nvidia-smi'), NVIDIA_SMI, { mode: 0o755 });
   const hostKey = join(folder, 'host');
   makeKey(hostKey);
   const session = join(folder, 'session');
   writeFileSync(session, SESSION, { mode: 0o755 });
-  const config = serverConfig({ folder, hostKey, home, path: `${programs}:${SYSTEM_PATH}` }, [
-    `ForceCommand ${session}`,
-  ]);
+  const config = serverConfig(
+    { keys: join(folder, KEYS_PATH), hostKey, home, path: `${programs}:${SYSTEM_PATH}` },
+    [`ForceCommand ${session}`],
+  );
   writeFileSync(join(folder, 'sshd_config'), config);
   return folder;
 }

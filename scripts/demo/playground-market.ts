@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { MachinePort } from '../../src/simulator/instances/machine-servers.ts';
+import { loginKeys } from '../../src/simulator/machines/start-command.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { chatWorker, TOKEN_MS } from './chat-worker.ts';
 import { machineShells } from './machine-shell.ts';
@@ -27,15 +28,11 @@ const answers =
     response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
   };
 
-/** Returns the present keys of the login, and those attached to the machine. */
+/** Returns the present keys that may log in to a machine. */
 function keysOf(machine: number): readonly string[] {
-  const { contracts, sshKeys } = simulator.store.current().tables;
-  const contract = contracts[machine];
-  const own = Object.values(sshKeys).filter(
-    ({ userId, deletedAt }) => userId === contract?.userId && deletedAt === null,
-  );
-  const attached = (contract?.notes.sshKeys ?? []) as readonly { readonly key: string }[];
-  return [...own, ...attached].map(({ key }) => key);
+  const world = simulator.store.current();
+  const contract = world.tables.contracts[machine];
+  return contract ? loginKeys(world, contract) : [];
 }
 
 const shells = SSHD === undefined ? undefined : machineShells({ folder, sshd: SSHD, keysOf });

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 
 /** The SSH server of this machine, which `apt-get install openssh-server` brings; undefined if there is none. */
 export const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find((path) =>
@@ -15,8 +14,8 @@ export const SSHD_PORT = 'SSHD_PORT';
 export const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 interface ServerPaths {
-  /** Contains `authorized_keys`. */
-  readonly folder: string;
+  /** File with the public keys that may log in. */
+  readonly keys: string;
   readonly hostKey: string;
   readonly home: string;
   /** The PATH of a session. */
@@ -27,10 +26,10 @@ interface ServerPaths {
  * Returns the configuration of a server that is reached like a rented machine: by key only, as this user, with a home
  * of its own.
  */
-export function serverConfig({ folder, hostKey, home, path }: ServerPaths, more: readonly string[]): string {
+export function serverConfig({ keys, hostKey, home, path }: ServerPaths, more: readonly string[]): string {
   return [
     `HostKey ${hostKey}`,
-    `AuthorizedKeysFile ${join(folder, 'authorized_keys')}`,
+    `AuthorizedKeysFile ${keys}`,
     'StrictModes no',
     'UsePAM no',
     'PasswordAuthentication no',

@@ -54,13 +54,14 @@ export async function sshMachine(options: MachineOptions = {}): Promise<SshMachi
   const port = await findFreePort();
   const config = join(folder, 'sshd_config');
   const path = options.withoutRsync ? pathWithoutRsync(folder) : SYSTEM_PATH;
-  writeFileSync(join(folder, 'authorized_keys'), readFileSync(`${identity}.pub`));
+  const keys = join(folder, 'authorized_keys');
+  writeFileSync(keys, readFileSync(`${identity}.pub`));
   const listening = [
     `ListenAddress 127.0.0.1:${port}`,
     `PidFile ${join(folder, 'pid')}`,
     'MaxStartups 100:30:200',
   ];
-  writeFileSync(config, serverConfig({ folder, hostKey, home, path }, listening));
+  writeFileSync(config, serverConfig({ keys, hostKey, home, path }, listening));
   prepareServer();
   const server = spawn(SSHD, ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
   await listens(server);
