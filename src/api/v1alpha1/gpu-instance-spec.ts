@@ -260,7 +260,7 @@ const completion = z
     }).optional(),
     logBytes: text({
       description:
-        'Maximum size of the log that is kept in the Secret `NAME-log`, from the end of the output. 0 keeps none.',
+        'Maximum size of the log that is kept in the Secret `NAME-log`, from the end of the output. 0 keeps none. A namespace keeps its newest 100 logs; the operator cuts older ones to 1Ki.',
       form: 'quantity',
       maxLength: 16,
       rules: [

@@ -167,6 +167,7 @@ class InstanceLoop {
     this.#results = new RunCollections({
       ...{ clock, cluster, identity, log: env.log, onChange: enqueue, onLog: options.onRunLog },
       marketOf: (object) => accountOf(object)?.market,
+      instances: () => instances.list(),
     });
     this.#watches = new Watches({
       accounts,

@@ -1,4 +1,4 @@
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { given, holding, identity, UID } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
@@ -24,6 +24,10 @@ interface Setting {
   readonly run?: NonNullable<GpuInstance['status']>['run'];
   readonly isRun?: boolean;
   readonly refusesSecret?: boolean;
+  /** Other objects in the cache. */
+  readonly others?: readonly GpuInstance[];
+  /** Text of the log of each of them. */
+  readonly storedLog?: string;
 }
 
 let collections: RunCollections | undefined;
@@ -33,7 +37,10 @@ const failure = (kind: 'unavailable' | 'notFound' | 'throttled', retryAfterMs?: 
   new MarketplaceError('no', { kind, outcome: 'refused', retryAfterMs });
 
 /** Returns a run whose machine has stopped, the reads of it, and the written Secrets. */
-function situation({ logs = [], files = [], state = 'stopped', run, isRun = true, refusesSecret }: Setting) {
+function situation(setting: Setting) {
+  const { logs = [], files = [], state = 'stopped', run, isRun = true, refusesSecret } = setting;
+  const { others = [], storedLog = '' } = setting;
+  const cuts: { readonly name: string; readonly text: string }[] = [];
   const clock = createVirtualClock();
   const reads: string[] = [];
   const secrets: { readonly data: { readonly log: string }; readonly type: string }[] = [];
@@ -59,9 +66,22 @@ function situation({ logs = [], files = [], state = 'stopped', run, isRun = true
         secrets.push(secret);
         return secret;
       },
-      get: async () => undefined,
+      get: async (_: unknown, { name }: { readonly name: string }) => {
+        const owner = others.find(({ metadata }) => name === `${metadata.name}-log`);
+        if (!owner) return undefined;
+        return {
+          metadata: { name, resourceVersion: '5', ownerReferences: [{ uid: owner.metadata.uid }] },
+          ...{ type: 'gpurental.dev/log', data: { log: gzipSync(storedLog).toString('base64') } },
+        };
+      },
+      patch: async (
+        _: unknown,
+        { name }: { readonly name: string },
+        { body }: { readonly body: { readonly data: { readonly log: string } } },
+      ) => cuts.push({ name, text: gunzipSync(Buffer.from(body.data.log, 'base64')).toString() }),
     },
     identity: () => identity,
+    instances: () => others,
     marketOf: () => ({
       about: vastFacts,
       readLog: async () => {
@@ -85,7 +105,15 @@ function situation({ logs = [], files = [], state = 'stopped', run, isRun = true
   const view = (change: Partial<GpuInstance['status']> = {}) =>
     seen.view('team/job', { ...object, status: { ...object.status, ...change } as GpuInstance['status'] });
   view();
-  return { view, reads, secrets, changes, shown, wait: (seconds: number) => clock.advance(seconds * 1_000) };
+  return {
+    view,
+    reads,
+    secrets,
+    changes,
+    shown,
+    cuts,
+    wait: (seconds: number) => clock.advance(seconds * 1_000),
+  };
 }
 
 describe('the result of a stopped machine', () => {
@@ -100,6 +128,27 @@ describe('the result of a stopped machine', () => {
     const [secret] = secrets;
     expect(secret?.type).toBe('gpurental.dev/log');
     expect(gunzipSync(Buffer.from(secret?.data.log ?? '', 'base64')).toString()).toBe('epoch 1\n');
+  });
+
+  test('is kept, and at most ten of the logs beyond the newest hundred are cut to their last KiB', async () => {
+    const { namespace } = given({}).object.metadata;
+    const others = Array.from(
+      { length: 115 },
+      (_, at) =>
+        ({
+          metadata: { name: `run-${at}`, namespace, uid: `uid-${at}` },
+          status: {
+            run: {
+              log: { secretRef: { name: `run-${at}-log` }, bytes: 4_096, truncated: false },
+              finishedAt: new Date(at * 1_000).toISOString(),
+            },
+          },
+        }) as unknown as GpuInstance,
+    );
+    const { cuts, wait } = situation({ logs: [log(7)], others, storedLog: `${'x'.repeat(4_000)}end` });
+    await wait(1);
+    expect(cuts.map(({ name }) => name)).toEqual(Array.from({ length: 10 }, (_, at) => `run-${15 - at}-log`));
+    expect(cuts[0]?.text).toBe(`${'x'.repeat(1_021)}end`);
   });
 
   test('is shown with its log before anything may end the machine', async () => {

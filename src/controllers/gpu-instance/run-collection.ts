@@ -1,6 +1,7 @@
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { type GpuInstance, MAX_RUN_MESSAGE } from '../../api/v1alpha1/gpu-instance.ts';
-import { logSecretName } from '../../api/v1alpha1/names.ts';
+import { LOG_KEY, LOG_SECRET_TYPE, logSecretName } from '../../api/v1alpha1/names.ts';
+import { CUT_LOG_BYTES, logsToCut } from '../../instance/kept-logs.ts';
 import { isAtRest, isUp, recordedState } from '../../instance/machine-state.ts';
 import { isRun, type RunStatus, settledReason } from '../../instance/run.ts';
 import { outputInLog, resultInFiles, resultInLog } from '../../instance/run-result.ts';
@@ -17,9 +18,9 @@ import { runNonces } from '../../ownership/run-nonce.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
+import { type KubeObject, objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { writeChild } from './child-writes.ts';
-import { logSecret } from './children.ts';
+import { isOwnedBy, logSecret } from './children.ts';
 import type { RunResultView } from './types.ts';
 
 /** Lines of the log that are read. */
@@ -32,6 +33,10 @@ const RETRY_MS = 20_000;
 const ROUND_MS = 60_000;
 /** Interval of the reads of the files of a running machine, whose stop may have been refused. */
 const WATCH_MS = 600_000;
+/** Maximum number of older logs that are cut after a new one. */
+const MAX_CUTS = 10;
+/** Maximum size of an unpacked log: twice that of `completion.logBytes`. */
+const MAX_LOG_BYTES = 524_288;
 /** Delay while the account has no session. */
 const NO_SESSION_MS = 10_000;
 
@@ -64,6 +69,8 @@ export interface RunCollectionsOptions {
   readonly identity: () => Identity | undefined;
   /** Market of the account of the object; undefined while the account is not ready. */
   readonly marketOf: (object: GpuInstance) => ReadMarket | undefined;
+  /** Returns every GpuInstance from the cache. */
+  readonly instances: () => Iterable<GpuInstance>;
   readonly onChange: (key: string) => void;
   /** Receives the log with a result, before the machine may end. */
   readonly onLog?: OnRunLog | undefined;
@@ -80,6 +87,8 @@ export type OnRunLog = (key: string, log: { readonly instanceId: string; readonl
 export class RunCollections {
   readonly #options: RunCollectionsOptions;
   readonly #collections = new Map<string, Collection>();
+  /** Uids of objects whose logs were cut; a new process cuts them again, which changes nothing. */
+  #cut: ReadonlySet<string> = new Set();
 
   constructor(options: RunCollectionsOptions) {
     this.#options = options;
@@ -184,6 +193,7 @@ export class RunCollections {
     const mayExist = owner.status?.run?.log !== undefined;
     const problem = await writeChild(secretResource, secret, { cluster, owner, mayExist });
     if (!problem) {
+      this.#cutInBackground(owner);
       const bytes = Buffer.byteLength(kept);
       return { secretRef: { name }, bytes, truncated: !isWhole || kept.length < text.length };
     }
@@ -191,6 +201,54 @@ export class RunCollections {
     log.warn('The log of a run cannot be kept', { object: objectKey(owner.metadata), detail });
     return undefined;
   }
+
+  /** Cuts older logs while the result is recorded: the machine may bill until then. */
+  #cutInBackground(owner: GpuInstance): void {
+    const object = objectKey(owner.metadata);
+    inBackground(
+      { task: 'cut old logs', object },
+      () => this.#cutOlder(owner),
+      (error) => this.#options.log.error('Old logs cannot be cut', { object, error }),
+    );
+  }
+
+  /** Cuts logs of the namespace that are older than its newest hundred. A failure waits for the next new log. */
+  async #cutOlder(owner: GpuInstance): Promise<void> {
+    const older = logsToCut(this.#options.instances(), owner);
+    this.#cut = new Set(older.map(uidOf).filter((uid) => this.#cut.has(uid)));
+    for (const object of older.filter((each) => !this.#cut.has(uidOf(each))).slice(0, MAX_CUTS)) {
+      try {
+        await this.#cutLog(object);
+        this.#cut = new Set([...this.#cut, uidOf(object)]);
+      } catch (error) {
+        this.#options.log.warn('An old log cannot be cut', { object: objectKey(object.metadata), error });
+      }
+    }
+  }
+
+  async #cutLog(object: GpuInstance): Promise<void> {
+    const { cluster } = this.#options;
+    const ref = { namespace: object.metadata.namespace, name: logSecretName(object.metadata.name) };
+    const stored = await cluster.get<StoredLog>(secretResource, ref);
+    const packed = stored?.data?.[LOG_KEY];
+    if (!stored || packed === undefined || stored.type !== LOG_SECRET_TYPE || !isOwnedBy(stored, object))
+      return;
+    const text = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_LOG_BYTES }).toString();
+    const cut = lastBytes(text, CUT_LOG_BYTES);
+    if (cut.length === text.length) return;
+    const { resourceVersion } = stored.metadata;
+    const data = { [LOG_KEY]: gzipSync(cut).toString('base64') };
+    await cluster.patch(secretResource, ref, {
+      type: 'merge',
+      body: { metadata: { resourceVersion }, data },
+    });
+  }
+}
+
+/** Secret as the API server returns it. */
+interface StoredLog extends KubeObject {
+  readonly type?: string;
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 /** Control characters except tabs and line feeds. */
