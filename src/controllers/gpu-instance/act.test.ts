@@ -21,6 +21,7 @@ import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
+import { formatTime } from '../../lib/time.ts';
 import type { CallOptions } from '../../market/call-options.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
 import type { Market } from '../../market/market.ts';
@@ -440,6 +441,18 @@ describe('a destroy', () => {
     expect(memory.view().destroys).toEqual([
       { instanceId: '1', reason: 'Exited', answeredAt: NOW, endedAt: at(5) },
     ]);
+  });
+
+  test('is dated by its answer if the own clock shows a time before the machine began to bill', async () => {
+    const { ports, memory } = situation({ laterMs: -3_600_000 });
+    const cost = { pricePerHour: '0.30', accrued: '0.00', since: formatTime(NOW - 120_000) };
+    const { object, ...observed } = given(withMachine());
+    const billing = { ...object, status: { ...object.status, cost } };
+    await act(
+      { observed: { ...observed, object: billing }, action: destroy, receipt: receiptOf(billing) },
+      ports,
+    );
+    expect(memory.view().destroys).toMatchObject([{ endedAt: at(5) }]);
   });
 
   test('is counted, and a list is asked for that no longer shows the machine', async () => {

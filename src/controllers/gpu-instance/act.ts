@@ -8,7 +8,7 @@ import { objectIntent } from '../../instance/object-intent.ts';
 import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
 import type { MachineEnd } from '../../ledger/machine-cost.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { formatTime, parseDuration } from '../../lib/time.ts';
+import { formatTime, parseDuration, parseTime } from '../../lib/time.ts';
 import { MarketplaceError } from '../../market/errors.ts';
 import type { Market } from '../../market/market.ts';
 import { sealKey } from '../../ownership/sealed-key.ts';
@@ -267,7 +267,7 @@ async function destroy(
 ): Promise<Acted> {
   const { session, steady, memory, metrics, mayDestroy } = deps;
   const answer = await session?.market.destroy(instanceId, { mayLeave: mayDestroy });
-  const endedAt = answeredTime(answer?.answeredAt, deps);
+  const endedAt = billedUntil(object, answer?.answeredAt, deps);
   memory.destroyed({ instanceId, reason, answeredAt: steady.now(), endedAt });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   deps.log.info('Machine destroyed', { instanceId, reason });
@@ -321,13 +321,23 @@ export function answeredTime(
   return timeOfAnswer(date, timeAt(session), clock.now());
 }
 
+/**
+ * Returns the time of an answer that ends what a machine bills. A time before the machine began to bill is that of a wrong
+ * clock of the operator: then the later `date` of the answer counts.
+ */
+function billedUntil({ status }: GpuInstance, date: number | undefined, deps: ActDeps): number {
+  const at = answeredTime(date, deps);
+  const since = parseTime(status?.cost?.since) ?? at;
+  return date !== undefined && at < since && since <= date ? date : at;
+}
+
 async function stop(receipt: Receipt<GpuInstance>, instanceId: string, deps: QueuedDeps): Promise<Acted> {
   const { session, steady, memory, mayLeave } = deps;
   const answer = session && (await offered(session.market, 'stop')(instanceId, { mayLeave }));
   memory.fields.stopAskedAt = steady.now();
   // The start before it is over: the next one has its own time.
   memory.fields.startAnsweredAt = undefined;
-  const at = answeredTime(answer?.answeredAt, deps);
+  const at = billedUntil(receipt.object, answer?.answeredAt, deps);
   memory.fields.stopAnsweredAt = at;
   session?.feed.pollNow();
   await recordAnswer(receipt, instanceId, { action: 'Stop', at }, deps);
