@@ -128,7 +128,9 @@ export class MoneyWatch {
       billed +
       ids.reduce((sum, id) => sum + this.#costOver(id, OVER_MS + this.#unseenMs(id) + this.#blindMs(id)), 0);
     const isEnough = counted >= least - CENT || !ids.every((id) => this.#isPlain(id));
-    if (isEnough && counted <= most + CENT) return undefined;
+    // Without a known price the maximum counts, and the status says so.
+    const isEstimated = objectsAt(statusAt(object), 'history').some((past) => past['costEstimated'] === true);
+    if (isEnough && (counted <= most + CENT || isEstimated)) return undefined;
     const text = `${nameOf(object)} counts $${dollars(counted)} for its machines`;
     return { invariant: 'I9', text: `${text} ${ids.join(', ')}, and the ledger $${dollars(billed)}` };
   }
