@@ -7,7 +7,7 @@ import type { Random } from '../../lib/random.ts';
 import { formatTime } from '../../lib/time.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
-import type { LogAddress } from '../job/log-address.ts';
+import type { LogAddress } from '../logs/log-address.ts';
 import { listBudgets } from '../objects/cluster-objects.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { admit, isOwn, keyTaken } from './admission.ts';

@@ -7,7 +7,7 @@ import { isMet, type Plan, planText } from '../../views/plan.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { ALL_OFFERS, gpuModels } from '../gpu-models.ts';
-import { readLog } from '../machine/machine-log.ts';
+import { readLog } from '../logs/machine-log.ts';
 import { accountOf } from '../objects/cluster-objects.ts';
 import { yamlOf } from '../output/output.ts';
 import { withClusterViews } from '../plan/cluster-view.ts';

@@ -1,9 +1,9 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Random } from '../../lib/random.ts';
 import { LOG_PATH } from '../../reach/log-stream.ts';
-import { type LogAddress, openLogs } from '../job/log-address.ts';
-import { logCredentials } from '../machine/log-token.ts';
-import { lastLines, readOperatorLog } from '../machine/operator-log.ts';
+import { type LogAddress, openLogs } from '../logs/log-address.ts';
+import { logCredentials } from '../logs/log-token.ts';
+import { lastLines, readOperatorLog } from '../logs/operator-log.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Answer, refusal } from './contract.ts';
 import { finishedLog, shownLog } from './log-answers.ts';

@@ -7,19 +7,19 @@ import { printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { CommandError, usageError } from '../command-error.ts';
 import { describeFailure } from '../failures/describe-failure.ts';
+import { programLog } from '../job/program-log.ts';
+import { RunRefused, relay } from '../job/relay.ts';
+import type { RunManifest } from '../job/run-manifest.ts';
+import { JOB_EXIT } from '../job/run-result.ts';
 import {
   LOG_ADDRESS_OPTIONS,
   type LogAddress,
   logAddress,
   type OpenLogs,
   openLogs,
-} from '../job/log-address.ts';
-import { programLog } from '../job/program-log.ts';
-import { RunRefused, relay } from '../job/relay.ts';
-import { logFollower, noLog } from '../job/run-log.ts';
-import type { RunManifest } from '../job/run-manifest.ts';
-import { JOB_EXIT } from '../job/run-result.ts';
-import { logCredentials } from '../machine/log-token.ts';
+} from '../logs/log-address.ts';
+import { logCredentials } from '../logs/log-token.ts';
+import { logFollower, noLog } from '../logs/run-log.ts';
 import { listOption, textOption } from '../option-values.ts';
 import { MACHINE_OPTIONS, machineFields, machineParts } from '../options/machine-options.ts';
 import { PROGRAM_OPTIONS, programFields, programParts } from '../options/program-options.ts';

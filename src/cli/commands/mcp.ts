@@ -5,7 +5,7 @@ import { AgentServer } from '../agent/agent-server.ts';
 import { serve } from '../agent/protocol.ts';
 import type { Command, OptionValues } from '../command.ts';
 import { EXIT, usageError } from '../command-error.ts';
-import { LOG_ADDRESS_OPTIONS, logAddress } from '../job/log-address.ts';
+import { LOG_ADDRESS_OPTIONS, logAddress } from '../logs/log-address.ts';
 import { dollarsOption, numberOption, switchOption, textOption } from '../option-values.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 

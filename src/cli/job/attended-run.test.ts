@@ -5,8 +5,8 @@ import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { namespaceResource } from '../../runtime/kube/core-resources.ts';
 import { Interrupted } from '../command-error.ts';
+import { noLog } from '../logs/run-log.ts';
 import { type Attended, attend } from './attended-run.ts';
-import { noLog } from './run-log.ts';
 
 /* A person's run against a Kubernetes API in memory. No operator works: the test reports what happens. */
 

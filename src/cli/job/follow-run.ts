@@ -7,7 +7,7 @@ import type { Random } from '../../lib/random.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { createInformer, type Informer } from '../../runtime/list-watch/informer.ts';
-import type { FollowLog, LogFollower } from './run-log.ts';
+import type { FollowLog, LogFollower } from '../logs/run-log.ts';
 import { silenceLine, stateLine } from './run-progress.ts';
 import { resultOf } from './run-result.ts';
 

@@ -5,14 +5,14 @@ import { sleep, systemClock } from '../../lib/clock.ts';
 import { MarketplaceError } from '../../market/errors.ts';
 import { markOf, textAfter } from '../../reach/log-lines.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
-import { keptLog } from '../machine/kept-log.ts';
-import { logPoll, type ReadLog } from '../machine/log-poll.ts';
-import { readLog } from '../machine/machine-log.ts';
+import { keptLog } from '../logs/kept-log.ts';
+import { logPoll, type ReadLog } from '../logs/log-poll.ts';
+import { readLog } from '../logs/machine-log.ts';
+import type { FollowLog, LogFollower } from '../logs/run-log.ts';
 import { accountOf } from '../objects/cluster-objects.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type SessionTarget, withMarketplaceAt } from '../sessions/marketplace-session.ts';
-import type { FollowLog, LogFollower } from './run-log.ts';
 import { resultOf } from './run-result.ts';
 
 const READ_EVERY_MS = 5_000;

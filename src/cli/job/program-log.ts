@@ -1,5 +1,5 @@
 import { ProgramOutput } from '../../instance/program-output.ts';
-import type { FollowLog } from './run-log.ts';
+import type { FollowLog } from '../logs/run-log.ts';
 
 /**
  * Returns a follower that writes the output of the program alone. `follow` returns the follower of the whole log, which

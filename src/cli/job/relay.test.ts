@@ -12,8 +12,8 @@ import { namespaceResource } from '../../runtime/kube/core-resources.ts';
 import { createKubeClient, type KubeClient } from '../../runtime/kube/kube-client.ts';
 import { controllerReference } from '../../runtime/kube/kube-object.ts';
 import { Interrupted } from '../command-error.ts';
+import { type FollowLog, noLog } from '../logs/run-log.ts';
 import { type RelayEnd, relay } from './relay.ts';
-import { type FollowLog, noLog } from './run-log.ts';
 import { runName } from './run-name.ts';
 import { jobResource, type OwnerObject, podResource } from './run-owner.ts';
 

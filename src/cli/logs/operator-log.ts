@@ -4,11 +4,11 @@ import { LOG_EVENTS_TYPE, LOG_PATH, parseLogEvent } from '../../reach/log-stream
 import { printable, printableLine } from '../../views/printable.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { failed, Interrupted } from '../command-error.ts';
-import { type LogAddress, openLogs } from '../job/log-address.ts';
-import { type LogReader, logFollower } from '../job/run-log.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { keptLog, keptLogNote } from './kept-log.ts';
+import { type LogAddress, openLogs } from './log-address.ts';
 import { logCredentials } from './log-token.ts';
+import { type LogReader, logFollower } from './run-log.ts';
 
 /** Log of a GpuInstance that the operator serves. */
 export interface OperatorLogRequest {
