@@ -184,7 +184,7 @@ test('all faults of a line are named at once', async () => {
 });
 
 test.each([
-  ['run', '--image', 'u', '--gpu', 'x', '--dry-run', '--', ''],
+  ['run', '--image', 'u', '--gpu', 'x', '--dry-run', '--', 'u', ''],
   ['run', '--image', 'u', '--gpu', 'x', '--dry-run', '--env', 'A='],
   ['run', '--image', 'u', '--gpu', 'x', '--dry-run', '--args', '--model', ''],
 ])('words of a program and empty variables are left alone: %s %s %s %s %s %s %s %s', async (...args) => {

@@ -68,7 +68,7 @@ describe('docs/concepts/capabilities.md', () => {
   test('names tests that exist', () => {
     const named = rows.flatMap((cells) => [...(cells.at(-1) ?? '').matchAll(/`((?:test|src)\/[\w./*-]+)`/g)]);
     expect(named.length).toBeGreaterThan(30);
-    const files = globSync(['{test,src}/**/*.test.ts'], { cwd: REPOSITORY });
+    const files = globSync(['{test,src}/**/*.test.ts', 'test/*/main.ts'], { cwd: REPOSITORY });
     const missing = named
       .map(([, path = '']) => path)
       .filter((path) => {

@@ -59,8 +59,8 @@ test('what users read has at most 53,200 words, besides reference and internals'
 describe('the page of the evidence', () => {
   const page = read('internals/evidence.md');
 
-  test('has at most 850 words', () => {
-    expect(page.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(850);
+  test('has at most 900 words', () => {
+    expect(page.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(900);
   });
 
   test('links to every page of test/evidence', () => {

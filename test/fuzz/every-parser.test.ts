@@ -13,6 +13,8 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/cli/commands/explain.ts: JSON.parse': 'of what was just written',
   'src/cli/doctor/cluster-checks.ts: JSON.parse':
     'one field, and any failure of a check is told as its finding',
+  'src/cli/logs/kept-log.ts: Buffer.from':
+    'of a Secret of the operator; what is no gzip of a limited size rejects',
   'src/cli/machine/reach.ts: .safeParse':
     'a variable of the person who calls, by the schema of a setting that the target settings reads',
   'src/cli/options/cost-options.ts: .safeParse':
@@ -26,6 +28,7 @@ const NO_TARGET: Readonly<Record<string, string>> = {
     'of a Secret of the operator; what is no pair of key and certificate is left out',
   'src/controllers/endpoint-group/load/gateway-intake.ts: .safeParse':
     'by a schema; its properties are tested with reports of any content',
+  'src/controllers/gpu-instance/run-collection.ts: Buffer.from': 'of a Secret of the operator, to be cut',
   'src/controllers/orphan-sweep/child-sweep.ts: Buffer.from':
     'the id of a machine in a Secret of the operator; it is only compared',
   'src/gateway/group-view.ts: .safeParse':
