@@ -441,7 +441,7 @@ describe('whether labels come back', () => {
     const { watched, changes } = watch([]);
     watched.onFeedEvent(list([row({ id: '1', label: null })]));
     expect(watched.labelEcho).toBe('unknown');
-    watched.onFeedEvent(list([row({ id: '1', label })]));
+    watched.onFeedEvent(list([row({ id: '1', label, startedAt: 1_000 })]));
     expect(watched.labelEcho).toBe('echoed');
     expect(changes()).toBeGreaterThan(0);
   });
@@ -464,7 +464,7 @@ describe('whether labels come back', () => {
     const { watched, clock } = watch([object('1', { claim: claimOf('1') })]);
     watched.onFeedEvent(list([row({ id: '1', label: null })]));
     await clock.advance(1_000);
-    watched.onFeedEvent(list([row({ id: '1', label })]));
+    watched.onFeedEvent(list([row({ id: '1', label, startedAt: 1_000 })]));
     expect(watched.labelEcho).toBe('echoed');
   });
 
@@ -490,7 +490,7 @@ describe('whether labels come back', () => {
 
   test('is not learned from the label that an adopted machine was given', () => {
     const { watched } = watch([object('1', { adopted: 'Manage', claim: claimOf('1') })]);
-    watched.onFeedEvent(list([row({ id: '1', label })]));
+    watched.onFeedEvent(list([row({ id: '1', label, startedAt: 1_000 })]));
     expect(watched.labelEcho).toBe('unknown');
   });
 
@@ -623,8 +623,8 @@ describe('what a poll reports to the account', () => {
 
   test('is that a list shows a label of ours, once', () => {
     const { watched, changes } = listening();
-    watched.onFeedEvent(list([row({ id: '9', label })]));
-    watched.onFeedEvent(list([row({ id: '9', label })]));
+    watched.onFeedEvent(list([row({ id: '9', label, startedAt: 1_000 })]));
+    watched.onFeedEvent(list([row({ id: '9', label, startedAt: 1_000 })]));
     expect([watched.labelEcho, changes()]).toEqual(['echoed', 2]);
   });
 });

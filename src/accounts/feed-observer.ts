@@ -206,11 +206,13 @@ export class FeedObserver {
     );
     // A label that was set after the rental does not prove that the label of a rental comes back.
     const shown = [...rows.values()].filter(({ id }) => !adopted.has(id));
+    const context = { identity, constants: this.#options.constants };
     if (this.#labelEcho === 'notEchoed') {
-      if (showsLabelOfRental(shown, identity, this.#options.constants)) this.#setEcho('echoed');
+      // A market that drops labels shows none of a rental: the earlier verdict was wrong.
+      if (shown.some((row) => showsRental(row, context))) this.#setEcho('echoed');
       return;
     }
-    this.#concludeEcho(echoOfRows(shown, this.#rentedIds(identity), identity), begunAt);
+    this.#concludeEcho(echoOfRows(shown, this.#rentedIds(identity), context), begunAt);
   }
 
   #concludeEcho(seen: LabelEcho, begunAt: number): void {
@@ -353,16 +355,22 @@ export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {
   return labelsEchoed ? 'echoed' : 'notEchoed';
 }
 
+/** Keys and constants by which a label is read. */
+interface EchoContext {
+  readonly identity: Identity;
+  readonly constants: PurchaseConstants;
+}
+
 /**
- * Returns the label echo from a complete list. A verified label of this operator proves the echo. A machine of
- * `rented` (recorded with a verified claim) without a label proves that its label was dropped.
+ * Returns the label echo from a complete list. A verified label of a rental proves the echo. A machine of `rented`
+ * (recorded with a verified claim) without a label proves that its label was dropped.
  */
 export function echoOfRows(
-  rows: readonly Pick<OwnedRow, 'id' | 'label'>[],
+  rows: readonly Pick<OwnedRow, 'id' | 'label' | 'startedAt'>[],
   rented: ReadonlySet<string>,
-  identity: Identity,
+  context: EchoContext,
 ): LabelEcho {
-  if (rows.some((row) => readLabel(identity, row.label).type === 'verified')) return 'echoed';
+  if (rows.some((row) => showsRental(row, context) !== false)) return 'echoed';
   const bare = rows.some((row) => rented.has(row.id) && (row.label === undefined || row.label === null));
   return bare ? 'notEchoed' : 'unknown';
 }
@@ -379,17 +387,14 @@ function echoOfLabel(identity: Identity, sent: string, shown: string | null | un
 }
 
 /**
- * Returns true if a machine carries the label of its rental. A market that drops labels shows no verified label within
- * its window, so an earlier verdict was wrong.
+ * Returns true if a machine carries the label of its rental; undefined if its unknown start could refute that. The label
+ * of a kept or an adopted machine was set after its rental: it does not prove that labels of rentals come back.
  */
-function showsLabelOfRental(
-  rows: readonly OwnedRow[],
-  identity: Identity,
-  constants: PurchaseConstants,
-): boolean {
-  return rows.some(({ label, startedAt }) => {
-    const reading = readLabel(identity, label);
-    if (reading.type !== 'verified' || reading.retained || startedAt === undefined) return false;
-    return startsInWindow(startedAt, reading.facts.issuedAt, constants);
-  });
+function showsRental(
+  { label, startedAt }: Pick<OwnedRow, 'label' | 'startedAt'>,
+  { identity, constants }: EchoContext,
+): boolean | undefined {
+  const reading = readLabel(identity, label);
+  if (reading.type !== 'verified' || reading.retained) return false;
+  return startedAt === undefined ? undefined : startsInWindow(startedAt, reading.facts.issuedAt, constants);
 }

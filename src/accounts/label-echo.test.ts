@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest';
-import { identity, labelOf } from '../../test/builders/observed.ts';
+import { at, identity, labelOf, UID } from '../../test/builders/observed.ts';
+import { defaultConstants } from '../ownership/constants.ts';
+import { makeRetainedLabel } from '../ownership/label.ts';
 import { echoOf, echoOfRows, firstEcho } from './feed-observer.ts';
 
 const ours = labelOf(1);
-type Rows = Parameters<typeof echoOfRows>[0];
+type Rows = readonly {
+  readonly id: string;
+  readonly label: string | null | undefined;
+  readonly startedAt?: number;
+}[];
 
 test.for<readonly [string, Rows, string]>([
   ['nothing', [], 'unknown'],
@@ -23,6 +29,27 @@ test.for<readonly [string, Rows, string]>([
     ],
     'notEchoed',
   ],
+  [
+    'a label that the rental of its machine sent',
+    [{ id: '1', label: labelOf(1, at(-301)), startedAt: at(-300) }],
+    'echoed',
+  ],
+  [
+    'a label of ours that a machine got after its rental',
+    [{ id: '9', label: labelOf(1, at(-301)), startedAt: at(-90_000) }],
+    'unknown',
+  ],
+  [
+    'the label by which a machine was kept',
+    [
+      {
+        id: '9',
+        label: makeRetainedLabel(identity, { uid: UID, attempt: 1, issuedAt: at(-301) }),
+        startedAt: at(-300),
+      },
+    ],
+    'unknown',
+  ],
   ['a recorded machine of a service that has no labels', [{ id: '1', label: undefined }], 'notEchoed'],
   ['a machine without a label that nobody recorded', [{ id: '9', label: null }], 'unknown'],
   ['a recorded machine that a person labelled', [{ id: '1', label: 'mine' }], 'unknown'],
@@ -37,7 +64,8 @@ test.for<readonly [string, Rows, string]>([
     'echoed',
   ],
 ])('a list with %s', ([, rows, echo]) => {
-  expect(echoOfRows(rows, new Set(['1']), identity)).toBe(echo);
+  const listed = rows.map((row) => ({ startedAt: undefined, ...row }));
+  expect(echoOfRows(listed, new Set(['1']), { identity, constants: defaultConstants })).toBe(echo);
 });
 
 test('what a status remembers is believed', () => {

@@ -116,7 +116,7 @@ export class Console {
    * that a person rents during a purchase for its own.
    */
   #mayHandle(): boolean {
-    return this.#world.processes.length === 0 || this.#world.has('labels');
+    return !this.#world.hasHadProcesses || this.#world.has('labels');
   }
 
   /** Returns the key of the login that rents the machine. */

@@ -229,6 +229,11 @@ export class SimulatedWorld {
     this.processes.length = 0;
   }
 
+  /** True once a process ran: it may have left a purchase whose outcome is unknown. */
+  get hasHadProcesses(): boolean {
+    return this.#started > 0;
+  }
+
   /** Starts an operator process, in a pod of its own or in one where the former has ended. */
   startProcess(pod = `pod-${this.#started + 1}`): Process {
     this.#started += 1;

@@ -66,6 +66,8 @@ export async function play(story: Story, { keepTrace = false, market }: PlayOpti
     onEnd: (id) => stage?.programEnded(id),
   });
   for (let number = 2; number <= fleet; number += 1) users.createInstance(`m-${number}`);
+  // The machine of a run ends itself.
+  if (story.run) world.has('selfEnd');
   story.plot(stage);
   world.startProcess();
   await minding(invariants, () =>
