@@ -74,6 +74,46 @@ function afterMassEnd(change: Partial<InstanceSummary>): string {
   return watched.breaker.type;
 }
 
+describe('ends that objects plan', () => {
+  const running = list(IDS.map((id) => row({ id })));
+
+  test('are judged by the next list, and not any more once they are dropped', () => {
+    const { watched } = watch(IDS.map((id) => object(id)));
+    watched.onFeedEvent(running);
+    watched.planEnd('uid-1', true);
+    expect(watched.isEndJudged('uid-1')).toBe(false);
+    watched.onFeedEvent(running);
+    expect([watched.isEndJudged('uid-1'), watched.isEndJudged('uid-2')]).toEqual([true, false]);
+    watched.planEnd('uid-1', false);
+    expect(watched.isEndJudged('uid-1')).toBe(false);
+  });
+
+  test('open the breaker together with the announced ones when one of them is due', () => {
+    const { watched } = watch(IDS.map((id) => object(id)));
+    watched.onFeedEvent(running);
+    for (const id of IDS) watched.announceEnd(`uid-${id}`, true);
+    watched.onFeedEvent(running);
+    expect(watched.breaker.type).toBe('closed');
+    watched.planEnd('uid-1', true);
+    watched.onFeedEvent(running);
+    expect(watched.breaker.type).toBe('open');
+  });
+
+  test('leave the breaker closed once the others are withdrawn', () => {
+    const { watched } = watch(
+      IDS.map((id) => object(id)),
+      undefined,
+      { maxUnhealthy: '50%' },
+    );
+    watched.onFeedEvent(running);
+    for (const id of IDS) watched.announceEnd(`uid-${id}`, true);
+    for (const id of IDS.slice(1)) watched.announceEnd(`uid-${id}`, false);
+    watched.planEnd('uid-1', true);
+    watched.onFeedEvent(running);
+    expect(watched.breaker.type).toBe('closed');
+  });
+});
+
 describe('an account whose login is listed for another account already', () => {
   const shown = list(IDS.map((id) => row({ id, state: 'offline' })));
   const health = { lastCompleteAt: 1, consecutiveFailures: 0, lastError: undefined, form: 'whole' } as const;

@@ -21,6 +21,14 @@ describe('ProgramOutput', () => {
     ],
     ['keeps a last line without its line break', `${start()}50 %${exit(7)}`, '50 %'],
     ['leaves out what follows the exit', `${start()}one\n${exit()}${exit()}sshd ends\n`, 'one\n'],
+    [
+      'leaves out text before the start of a program that ends',
+      `sshd is up\n${start()}one\n${exit()}`,
+      'one\n',
+    ],
+    ['leaves out what follows an exit whose start is cut off', `two\n${exit()}sshd ends\n${exit()}`, 'two\n'],
+    ['leaves out a long text after the exit', `${start()}one\n${exit()}${'x\n'.repeat(9_000)}`, 'one\n'],
+    ['returns a long text before an exit once', `${'x\n'.repeat(9_000)}${exit()}`, 'x\n'.repeat(9_000)],
     ['joins two attempts', `${start()}one\n${start(2)}two\n${exit()}`, 'one\ntwo\n'],
     ['returns a log without a line of the wrapper as a whole', 'one\ntwo\n', 'one\ntwo\n'],
     ['returns what precedes an exit whose start is cut off', `two\n${exit()}`, 'two\n'],
@@ -55,5 +63,8 @@ describe('ProgramOutput', () => {
     expect(output.take('x\n'.repeat(8_192))).toBe('');
     expect(output.take('x\n')).toBe('x\n'.repeat(8_193));
     expect(output.take('y\n')).toBe('y\n');
+    expect(output.take(exit())).toBe('');
+    expect(output.hasEnded).toBe(true);
+    expect(output.end()).toBe('');
   });
 });

@@ -13,13 +13,11 @@ const PARTIAL = /(?:^|\r?\n)g(?:p(?:u(?:r(?:e(?:n(?:t(?:a(?:l(?: [^\n]{0,40})?)?
 export class ProgramOutput {
   #partial = '';
   #withheld = '';
-  #isRunning = false;
-  #hasStarted = false;
-  #hasEnded = false;
+  #part: 'before' | 'running' | 'ended' = 'before';
 
   /** True if the exit of the program is in the log, and no later start. */
   get hasEnded(): boolean {
-    return this.#hasEnded;
+    return this.#part === 'ended';
   }
 
   /** Adds text of the log, and returns the output in it. */
@@ -29,8 +27,8 @@ export class ProgramOutput {
     let from = 0;
     for (const { 0: line, 1: event, index } of whole.matchAll(MARKER)) {
       output += this.#pass(whole.slice(from, index));
-      if (event === 'start') this.#start();
-      else output += this.#exit();
+      output += event === 'exit' ? this.#unlessStarted() : '';
+      this.#part = event === 'exit' ? 'ended' : 'running';
       from = index + line.length;
     }
     const rest = whole.slice(from);
@@ -41,38 +39,19 @@ export class ProgramOutput {
 
   /** Returns the output that was withheld, because no more text follows. */
   end(): string {
-    const output = this.#pass(this.#partial) + (this.#hasStarted || this.#hasEnded ? '' : this.#withheld);
-    this.#partial = '';
-    this.#withheld = '';
-    return output;
+    return this.#pass(this.#partial) + this.#unlessStarted();
   }
 
   #pass(text: string): string {
-    if (this.#isRunning) return text;
+    if (this.#part !== 'before') return this.#part === 'running' ? text : '';
     this.#withheld += text;
-    return this.#withheld.length > MAX_WITHHELD ? this.#release() : '';
+    if (this.#withheld.length <= MAX_WITHHELD) return '';
+    this.#part = 'running';
+    return this.#withheld;
   }
 
-  #release(): string {
-    const output = this.#withheld;
-    this.#withheld = '';
-    this.#isRunning = true;
-    return output;
-  }
-
-  #start(): void {
-    this.#withheld = '';
-    this.#isRunning = true;
-    this.#hasStarted = true;
-    this.#hasEnded = false;
-  }
-
-  #exit(): string {
-    // The start is not in the log, so that the withheld text is output.
-    const output = this.#hasStarted || this.#hasEnded ? '' : this.#withheld;
-    this.#withheld = '';
-    this.#isRunning = false;
-    this.#hasEnded = true;
-    return output;
+  /** Returns the withheld text if the start of the program is not in the log: then it is output. */
+  #unlessStarted(): string {
+    return this.#part === 'before' ? this.#withheld : '';
   }
 }
