@@ -6,6 +6,7 @@ import {
   type Given,
   holding,
   intent,
+  NOW,
   offer,
   readyCondition,
   time,
@@ -131,6 +132,11 @@ describe('the result of a machine of a run', () => {
       'is not given up before a round of reads is over',
       stopped({ run: { collectingSince: time(-700) } }),
       { ...READS, afterMs: 30_000 },
+    ],
+    [
+      'is given up after an hour in which the marketplace refused every read',
+      stopped({ run: { collectingSince: time(-3_600) } }),
+      { ...SETTLES, says: 'ResultUnknown, Stopping' },
     ],
     [
       'is not given up while the marketplace answers no read',
@@ -793,6 +799,15 @@ describe('a run without a machine', () => {
         status: { phase: 'Succeeded' },
       }),
       { ...FINISHED, actions: ['expire'], phase: 'Succeeded', says: 'Ready', afterMs: 1_000 },
+    ],
+    [
+      'is not deleted early by a clock that jumps ahead',
+      unrented({
+        ...{ run: over('Completed'), completion: { ttlAfterFinished: '30m' } },
+        ...{ status: { phase: 'Succeeded' }, facts: { serviceTime: { type: 'unknown' } } },
+        observed: { now: NOW + 3_600_000, steadyNow: NOW },
+      }),
+      { ...FINISHED, phase: 'Succeeded', says: 'Ready', afterMs: 1_799_000 },
     ],
     [
       'is deleted after ttlAfterFinished when it failed',

@@ -89,7 +89,7 @@ function collect(
   if (run.collectingSince === undefined && (isToStop(facts) || run.stopped)) {
     return isToStop(facts) || view?.type === 'none' ? undefined : searching(facts, recorded, run);
   }
-  const lost = view?.type === 'none' ? giveUp(facts, recorded, view) : undefined;
+  const lost = giveUp(facts, recorded, view);
   const collectingSince = run.collectingSince ?? formatTime(facts.clock.now);
   return lost ?? searching(facts, recorded, { ...run, collectingSince });
 }
@@ -100,12 +100,16 @@ function isSearched(state: MachineState, { collectingSince }: RunStatus): boolea
   return state.type === 'stopped';
 }
 
-/** Returns the end of the search without a result; undefined while the search goes on. */
+/**
+ * Returns the end of the search without a result; undefined while the search goes on. A market that refuses every read
+ * never ends a round: the machine may bill meanwhile, and the time alone bounds the search.
+ */
 function giveUp(
   facts: HeldFacts,
   recorded: RecordedMachine<Listed>,
-  { isAnswered }: Extract<RunResultView, { type: 'none' }>,
+  view: RunResultView | undefined,
 ): Step | undefined {
+  const isAnswered = view?.type === 'none' && view.isAnswered;
   const { row } = recorded.state;
   const isOutbid = recorded.state.type === 'stopped' && row.interruptible === true;
   const limitMs = isAnswered ? (isOutbid ? OUTBID_MS : COLLECT_MS) : UNANSWERED_MS;
@@ -123,7 +127,12 @@ function giveUp(
 
 function searchedMs({ object, clock }: Pick<Facts, 'object' | 'clock'>): number {
   const since = parseTime(object.status?.run?.collectingSince);
-  return since === undefined ? 0 : clock.now - since;
+  return since === undefined ? 0 : cautiousNow(clock) - since;
+}
+
+/** Returns the earlier clock: a wall clock that jumps ahead ends no search and deletes no object. */
+function cautiousNow({ confirmedNow, now, steadyNow }: Facts['clock']): number {
+  return confirmedNow ?? Math.min(now, steadyNow);
 }
 
 function searching(facts: HeldFacts, recorded: RecordedMachine<Listed>, run: RunStatus): Decision {
@@ -357,7 +366,7 @@ function untilExpired(
   requeue: Requeue = {},
 ): Pick<Decision, 'actions' | 'requeue' | 'record'> {
   const at = expiresAt(object);
-  const leftMs = at === undefined ? undefined : at - clock.now;
+  const leftMs = at === undefined ? undefined : at - cautiousNow(clock);
   const { phase } = object.status ?? {};
   const isShown = phase === 'Succeeded' || phase === 'Failed';
   const isDue = leftMs !== undefined && leftMs <= 0 && isShown;
