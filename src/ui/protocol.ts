@@ -54,8 +54,8 @@ export interface ObjectDetail {
   readonly noEvents?: string;
 }
 
-/** Names of the events of the stream. */
-export const FEED_EVENTS = { status: 'status', change: 'change' } as const;
+/** Message of the stream: one line of JSON. */
+export type FeedMessage = { readonly status: FeedStatus } | { readonly change: FeedChange };
 
 /** Paths of the process. */
 export const PATHS = {
@@ -63,10 +63,9 @@ export const PATHS = {
   script: '/app.js',
   style: '/app.css',
   icon: '/icon.svg',
-  session: '/session',
   stream: '/stream',
   object: '/object',
 } as const;
 
-/** Header without which no POST is accepted: a form of another page cannot set it. */
+/** Header with the token, without which no data is sent. Another site cannot set it, and a browser never adds it. */
 export const PAGE_HEADER = 'x-gpu-rent-page';

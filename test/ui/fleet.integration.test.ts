@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -68,9 +70,51 @@ function inBrowser(chromium: Browser): void {
       expect(await page.inputValue('input')).toBe('vision');
     });
 
-    test('says what to open when the browser has no cookie', async () => {
+    test('says what to open when the tab has no token, and continues by the printed URL', async () => {
       opened = await openWatched(chromium, `http://127.0.0.1:${desk.port}/`);
-      await opened.page.waitForSelector('text=needs the URL that gpu-rent ui printed');
+      const { page } = opened;
+      await page.waitForSelector('text=needs the URL that gpu-rent ui printed');
+      await page.goto(desk.url);
+      await page.waitForSelector('.body .line');
+      expect(page.url()).not.toContain(desk.token);
+    });
+
+    test('opens a second tab by the printed URL, and none by the copied address', async () => {
+      const page = await withRows();
+      const second = await page.context().newPage();
+      await second.goto(desk.url);
+      await second.waitForSelector('.body .line');
+      const copied = await page.context().newPage();
+      await copied.goto(page.url());
+      await copied.waitForSelector('text=open that URL here');
+    });
+
+    test('sends the token to no other port of this machine', async () => {
+      const received: string[] = [];
+      const other = createServer(({ url, rawHeaders }, response) => {
+        received.push(`${url} ${rawHeaders.join(' ')}`);
+        response.end('<!doctype html><link rel="icon" href="data:,">');
+      });
+      const port = await new Promise<number>((resolve) => {
+        other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port));
+      });
+      try {
+        const page = await withRows();
+        const elsewhere = await page.context().newPage();
+        await elsewhere.goto(`http://127.0.0.1:${port}/`);
+        expect(await elsewhere.evaluate('JSON.stringify({ ...sessionStorage }) + document.cookie')).toBe(
+          '{}',
+        );
+        await elsewhere.evaluate(
+          `fetch('http://127.0.0.1:${desk.port}/stream', { credentials: 'include' }).catch(() => 0)`,
+        );
+        expect(await page.context().cookies()).toEqual([]);
+        expect(received).not.toEqual([]);
+        expect(received.join('\n')).not.toContain(desk.token);
+        expect(received.join('\n')).not.toMatch(/cookie/i);
+      } finally {
+        other.close();
+      }
     });
 
     test('filters by fields, and keeps filter, order, groups and selection after a reload', async () => {

@@ -1,12 +1,13 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PAGE_HEADER } from '../../src/ui/protocol.ts';
 import { refusalOf } from '../../src/ui/server/request-guard.ts';
 import { openDesk, type PageDesk } from './page-desk.ts';
 
 /* The server of the page over plain HTTP, as another program or site of this machine reaches it. */
 
 let desk: PageDesk;
-let cookie: string;
+let shown: Readonly<Record<string, string>>;
 beforeAll(async () => {
   desk = await openDesk([], {
     detail: (id) => {
@@ -14,23 +15,15 @@ beforeAll(async () => {
       return id === 'gpui/ml/trainer' ? { yaml: 'kind: GpuInstance\n', events: [] } : undefined;
     },
   });
-  const { headers } = await send('POST', '/session', { body: JSON.stringify({ token: desk.token }) });
-  cookie = String(headers['set-cookie']).split(';')[0] ?? '';
+  shown = { [PAGE_HEADER]: desk.token };
 });
 afterAll(() => desk.close());
 
-interface Sent {
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-  readonly body?: string;
-}
+type Headers = Readonly<Record<string, string | undefined>>;
 
-/** Sends a request as the page would, with these headers instead; undefined leaves one out. */
-function send(method: string, path: string, { headers = {}, body }: Sent = {}) {
-  const all = {
-    host: `127.0.0.1:${desk.port}`,
-    ...(method === 'POST' && { 'content-type': 'application/json', 'x-gpu-rent-page': '1' }),
-    ...headers,
-  };
+/** Sends a request without a token, with these headers; undefined leaves one out. */
+function send(method: string, path: string, { headers = {} }: { readonly headers?: Headers } = {}) {
+  const all = { host: `127.0.0.1:${desk.port}`, ...headers };
   const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return new Promise<{ status: number; headers: Record<string, unknown>; text: string }>(
     (resolve, reject) => {
@@ -42,14 +35,14 @@ function send(method: string, path: string, { headers = {}, body }: Sent = {}) {
           reply.on('data', (chunk) => {
             text += String(chunk);
             // A stream does not end.
-            if (text.includes('event: change')) sent.destroy();
+            if (text.includes('{"change":')) sent.destroy();
           });
           reply.on('end', done);
           reply.on('close', done);
         },
       );
       sent.on('error', (error) => (sent.destroyed ? undefined : reject(error)));
-      sent.end(body);
+      sent.end();
     },
   );
 }
@@ -65,33 +58,21 @@ describe('a request of another site', () => {
     ['with https in its Origin', 'GET', '/stream', { origin: 'https://127.0.0.1:PORT' }],
     ['that the browser marks as cross-site', 'GET', '/stream', { 'sec-fetch-site': 'cross-site' }],
     ['that the browser marks as same-site', 'GET', '/object', { 'sec-fetch-site': 'same-site' }],
-    ['that posts without the header of the page', 'POST', '/session', { 'x-gpu-rent-page': undefined }],
-  ])('%s is refused with 403, also with the cookie', async (_, method, path, headers) => {
+  ])('%s is refused with 403, also with the token', async (_, method, path, headers) => {
     const own = Object.entries(headers).map(([name, value]) => [
       name,
       value?.replace('PORT', String(desk.port)),
     ]);
-    const { status } = await send(method, path, { headers: { cookie, ...Object.fromEntries(own) } });
+    const { status } = await send(method, path, { headers: { ...shown, ...Object.fromEntries(own) } });
     expect(status).toBe(403);
   });
 
-  test('that posts a form is refused by its content type', async () => {
-    for (const type of [
-      'application/x-www-form-urlencoded',
-      'text/plain',
-      'multipart/form-data; boundary=a',
-    ]) {
-      const headers = { 'content-type': type };
-      const { status } = await send('POST', '/session', { headers, body: '{"token":"a"}' });
-      expect(status).toBe(415);
-    }
+  test.each(['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])('by %s is refused', async (method) => {
+    for (const path of ['/', '/stream', '/object'])
+      expect((await send(method, path, { headers: shown })).status).toBe(405);
   });
 
-  test.each(['HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])('by %s is refused', async (method) => {
-    expect((await send(method, '/session')).status).toBe(405);
-  });
-
-  test('may lead a person to the page, which is empty without the cookie', async () => {
+  test('may lead a person to the page, which has no data by itself', async () => {
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
     const { status, text } = await send('GET', '/', { headers });
     expect(status).toBe(200);
@@ -101,35 +82,33 @@ describe('a request of another site', () => {
 
 describe('access', () => {
   test.each(['/stream', '/object?kind=gpui&namespace=ml&name=trainer'])(
-    '%s needs the cookie',
+    '%s needs the token as a header',
     async (path) => {
-      expect((await send('GET', path)).status).toBe(401);
-      expect((await send('GET', path, { headers: { cookie: `${cookie}x` } })).status).toBe(401);
-      const name = cookie.split('=')[0];
-      expect((await send('GET', path, { headers: { cookie: `${name}=${desk.token}` } })).status).toBe(401);
-      expect((await send('GET', path, { headers: { cookie } })).status).toBe(200);
+      const cookie = `${PAGE_HEADER}=${desk.token}; gpu-rent-${desk.port}=${desk.token}`;
+      for (const headers of [
+        {},
+        { [PAGE_HEADER]: '' },
+        { [PAGE_HEADER]: '1' },
+        { [PAGE_HEADER]: `${desk.token}x` },
+        { cookie },
+        { authorization: `Bearer ${desk.token}` },
+      ])
+        expect((await send('GET', path, { headers })).status).toBe(401);
+      expect((await send('GET', path, { headers: shown })).status).toBe(200);
+      expect(desk.token).toMatch(/^[\w-]{43}$/);
     },
   );
 
-  test('gives a cookie for the token alone, which scripts and other sites do not get', async () => {
-    for (const body of ['', '{}', '{"token":1}', '{"token":"a"}', 'x'.repeat(2_000), '[]', 'null'])
-      expect((await send('POST', '/session', { body })).status).toBe(401);
-    const { status, headers } = await send('POST', '/session', {
-      body: JSON.stringify({ token: desk.token }),
-    });
-    expect(status).toBe(204);
-    expect(String(headers['set-cookie'])).toMatch(
-      new RegExp(`^gpu-rent-${desk.port}=[\\w-]{43}; HttpOnly; SameSite=Strict; Path=/$`),
-    );
-  });
-
   test('of one process is none of another', async () => {
     const other = await openDesk([]);
-    const value = cookie.split('=')[1];
-    const headers = { host: `127.0.0.1:${other.port}`, cookie: `gpu-rent-${other.port}=${value}` };
-    const { status } = await fetch(`http://127.0.0.1:${other.port}/stream`, { headers });
+    const { status } = await fetch(`http://127.0.0.1:${other.port}/stream`, { headers: shown });
     expect(status).toBe(401);
     await other.close();
+  });
+
+  test('is not a cookie, which a browser would send to every port of this machine', async () => {
+    for (const path of ['/', '/app.js', '/stream', '/object'])
+      expect((await send('GET', path, { headers: shown })).headers['set-cookie']).toBeUndefined();
   });
 
   test('is on the loopback address only', async () => {
@@ -154,7 +133,7 @@ describe('an answer', () => {
   });
 
   test('about an object is found by a valid name only', async () => {
-    const read = (query: string) => send('GET', `/object?${query}`, { headers: { cookie } });
+    const read = (query: string) => send('GET', `/object?${query}`, { headers: shown });
     expect((await read('kind=gpui&namespace=ml&name=trainer')).text).toContain('GpuInstance');
     for (const query of [
       'kind=secrets&namespace=ml&name=trainer',
@@ -169,14 +148,14 @@ describe('an answer', () => {
 
   test('about an object that may not be read has the reason', async () => {
     const { status, text } = await send('GET', '/object?kind=gpui&namespace=ml&name=forbidden', {
-      headers: { cookie },
+      headers: shown,
     });
     expect([status, text]).toEqual([502, 'You may not read it.']);
   });
 
   test('starts with all objects', async () => {
-    const { text } = await send('GET', '/stream', { headers: { cookie } });
-    expect(text).toMatch(/event: status\ndata: .*\n\nevent: change\ndata: \{"reset":true/);
+    const { text } = await send('GET', '/stream', { headers: shown });
+    expect(text).toMatch(/^\{"status":.*\}\n\{"change":\{"reset":true/);
   });
 });
 

@@ -134,9 +134,9 @@ function Refused() {
   return (
     <div class="empty whole">
       <h1>gpu-rent</h1>
-      <p>This page needs the URL that gpu-rent ui printed: it ends with the process.</p>
+      <p>This tab needs the URL that gpu-rent ui printed, with the part after #: open that URL here.</p>
       <p class="muted">
-        Start it again: <code>gpu-rent ui</code>
+        The URL ends with the process. If it has ended, start it again: <code>gpu-rent ui</code>
       </p>
     </div>
   );

@@ -14,6 +14,7 @@ import { focusList } from './fleet-table.tsx';
 import { opened } from './location.ts';
 import { Command, Cut, KindTag, LongText, StateBadge } from './parts.tsx';
 import { isWhole, now, objectOf, objects, rows } from './store.ts';
+import { readData } from './stream.ts';
 
 interface Loaded {
   readonly id: string;
@@ -27,7 +28,7 @@ async function load(id: string): Promise<void> {
   const [kind = '', namespace = '', name = ''] = id.split('/');
   const query = new URLSearchParams({ kind, namespace, name });
   try {
-    const response = await fetch(`${PATHS.object}?${query}`);
+    const response = await readData(`${PATHS.object}?${query}`);
     if (opened.peek() !== id) return;
     if (response.ok) loaded.value = { id, detail: (await response.json()) as ObjectDetail };
     else loaded.value = { id, problem: (await response.text()).slice(0, 2_000) };

@@ -5,7 +5,7 @@ import { tick } from './store.ts';
 import { followStream, openSession } from './stream.ts';
 
 showTheme();
-await openSession();
+openSession();
 followLocation();
 followStream();
 setInterval(tick, 1_000);

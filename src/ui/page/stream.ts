@@ -1,43 +1,76 @@
-import { FEED_EVENTS, type FeedChange, type FeedStatus, PAGE_HEADER, PATHS } from '../protocol.ts';
-import { link, receiveChange, receiveStatus } from './store.ts';
+import { type FeedMessage, PAGE_HEADER, PATHS } from '../protocol.ts';
+import { type Link, link, receiveChange, receiveStatus } from './store.ts';
 
-/** Exchanges the token of the URL for a cookie, and removes it from the URL and the history. */
-export async function openSession(): Promise<void> {
+/* The token stays in the storage of its tab, which no other port, site or tab reads. */
+
+const STORED_TOKEN = 'gpu-rent-token';
+const RETRY_MS = 1_000;
+
+/** Moves the token of the URL to the storage of this tab. Returns false if the URL has none. */
+export function openSession(): boolean {
   const token = window.location.hash.slice(1);
-  if (token === '') return;
+  if (token === '') return false;
   window.history.replaceState(null, '', window.location.pathname + window.location.search);
-  await fetch(PATHS.session, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', [PAGE_HEADER]: '1' },
-    body: JSON.stringify({ token }),
-  }).catch(() => undefined);
+  sessionStorage.setItem(STORED_TOKEN, token);
+  return true;
 }
 
-/** Follows the stream of the process. The browser connects again by itself unless the process refuses. */
+/** Requests data of the process with the token of this tab. Rejects if the process does not answer. */
+export function readData(path: string, signal?: AbortSignal): Promise<Response> {
+  return fetch(path, {
+    headers: { [PAGE_HEADER]: sessionStorage.getItem(STORED_TOKEN) ?? '' },
+    ...{ credentials: 'omit', redirect: 'error' },
+    ...(signal && { signal }),
+  });
+}
+
+/** Follows the stream of the process, again with the new token when the person opens a printed URL in this tab. */
 export function followStream(): void {
-  const source = new EventSource(PATHS.stream);
-  source.addEventListener('open', () => {
-    link.value = 'open';
+  let current = new AbortController();
+  const follow = () => {
+    current.abort();
+    current = new AbortController();
+    repeat(current.signal).catch(() => undefined);
+  };
+  window.addEventListener('hashchange', () => {
+    if (openSession()) follow();
   });
-  source.addEventListener(FEED_EVENTS.status, ({ data }: MessageEvent<string>) => {
-    receiveStatus(JSON.parse(data) as FeedStatus);
-  });
-  source.addEventListener(FEED_EVENTS.change, ({ data }: MessageEvent<string>) => {
-    receiveChange(JSON.parse(data) as FeedChange);
-  });
-  source.addEventListener('error', () => {
-    if (source.readyState !== EventSource.CLOSED) {
-      link.value = 'lost';
-      return;
-    }
-    // A refusal and an end of the process look alike: a request tells them apart.
-    source.close();
-    distinguish().catch(() => undefined);
-  });
+  follow();
 }
 
-async function distinguish(): Promise<void> {
-  const reply = await fetch(PATHS.object).catch(() => undefined);
-  link.value = reply?.status === 401 ? 'refused' : 'lost';
-  if (link.value === 'lost') setTimeout(followStream, 2_000);
+/** Reads the stream, again after it ends, until the process refuses the token. */
+async function repeat(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const ended = await readStream(signal).catch((): Link => 'lost');
+    if (signal.aborted) return;
+    link.value = ended;
+    if (ended === 'refused') return;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+/** Reads the stream until it ends. Returns the state after it; rejects if the process does not answer. */
+async function readStream(signal: AbortSignal): Promise<Link> {
+  const { status, ok, body } = await readData(PATHS.stream, signal);
+  if (status === 401 || status === 403) return 'refused';
+  if (!ok || body === null) return 'lost';
+  link.value = 'open';
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  // The first line has all objects, and comes in many chunks.
+  let line: string[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return 'lost';
+    const [first = '', ...later] = value.split('\n');
+    line.push(first);
+    for (const next of later) {
+      receive(JSON.parse(line.join('')) as FeedMessage);
+      line = [next];
+    }
+  }
+}
+
+function receive(message: FeedMessage): void {
+  if ('status' in message) receiveStatus(message.status);
+  else receiveChange(message.change);
 }

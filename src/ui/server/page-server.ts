@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FLEET_KINDS, type FleetKind } from '../../views/fleet.ts';
-import { FEED_EVENTS, type ObjectDetail, PATHS } from '../protocol.ts';
+import { type FeedMessage, type ObjectDetail, PAGE_HEADER, PATHS } from '../protocol.ts';
 import type { ObjectFeed } from './object-feed.ts';
 import type { PageAccess } from './page-access.ts';
 import { refusalOf } from './request-guard.ts';
@@ -41,7 +41,6 @@ export interface PageServer {
 
 /** Only this address: the page shows data with the rights of one person. */
 const ADDRESS = '127.0.0.1';
-const MAX_BODY = 1_024;
 /** Bytes that a browser may be behind before its stream ends; it connects again and gets the present state. */
 const MAX_BEHIND = 32 * 1024 * 1024;
 const MAX_STREAMS = 32;
@@ -129,10 +128,6 @@ async function answer(request: IncomingMessage, response: ServerResponse, servin
   const refusal = refusalOf(request, port);
   if (refusal) return send(response, refusal.status, 'text/plain', refusal.message);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://page');
-  if (request.method === 'POST') {
-    if (pathname !== PATHS.session) return notFound(response);
-    return openSession(request, response, serving);
-  }
   switch (pathname) {
     case PATHS.page:
       return send(response, 200, 'text/html', DOCUMENT);
@@ -144,7 +139,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, servin
       return send(response, 200, 'image/svg+xml', ICON);
   }
   if (pathname !== PATHS.stream && pathname !== PATHS.object) return notFound(response);
-  if (!access.isOpen(request.headers.cookie, port))
+  if (!access.isOpen(request.headers[PAGE_HEADER]))
     return send(response, 401, 'text/plain', 'Open the URL that gpu-rent ui printed.');
   return pathname === PATHS.stream
     ? stream(response, serving)
@@ -159,56 +154,21 @@ function send(response: ServerResponse, status: number, type: string, body: stri
   response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(body);
 }
 
-async function openSession(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { access, port }: Serving,
-): Promise<void> {
-  const body = await readBody(request);
-  const cookie = body === undefined ? undefined : access.open(tokenOf(body), port);
-  if (cookie === undefined)
-    return send(response, 401, 'text/plain', 'Open the URL that gpu-rent ui printed.');
-  response.writeHead(204, { 'set-cookie': cookie }).end();
-}
-
-/** Resolves to the body; undefined if it is too long. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function tokenOf(body: string): unknown {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null && 'token' in value ? value.token : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Sends the feed as server-sent events, with which a browser connects again by itself. */
+/** Sends the feed as lines of JSON. The page connects again when it ends. */
 function stream(response: ServerResponse, { feed, streams }: Serving): void {
   if (streams.size >= MAX_STREAMS) {
     send(response, 503, 'text/plain', 'Too many open pages.');
     return;
   }
   streams.add(response);
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-  const write = (event: string, data: unknown) => {
-    // JSON has no line break, so one line of data is one message.
+  response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
+  const write = (message: FeedMessage) => {
     if (response.writableLength > MAX_BEHIND) response.destroy();
-    else response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    else response.write(`${JSON.stringify(message)}\n`);
   };
-  response.write('retry: 1000\n\n');
   const end = feed.subscribe({
-    status: (status) => write(FEED_EVENTS.status, status),
-    change: (change) => write(FEED_EVENTS.change, change),
+    status: (status) => write({ status }),
+    change: (change) => write({ change }),
   });
   response.on('close', () => {
     streams.delete(response);

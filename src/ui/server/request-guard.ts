@@ -1,5 +1,3 @@
-import { PAGE_HEADER } from '../protocol.ts';
-
 /** The headers of a request that decide whether it may come from the page. */
 export interface GuardedRequest {
   readonly method?: string | undefined;
@@ -15,7 +13,7 @@ export interface Refusal {
 /**
  * Returns the refusal of a request that another site may have caused; undefined for one of the page, a person or a program
  * on this machine. `port`: the port of this process. A name that resolves to this machine (DNS rebinding) has another
- * `Host`; a form or script of another site has another `Origin`, no {@link PAGE_HEADER} and no JSON.
+ * `Host`; a script of another site has another `Origin`.
  */
 export function refusalOf({ method, headers }: GuardedRequest, port: number): Refusal | undefined {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
@@ -27,12 +25,5 @@ export function refusalOf({ method, headers }: GuardedRequest, port: number): Re
   const isNavigation = method === 'GET' && mode === 'navigate';
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation)
     return { status: 403, message: 'Requests of other sites are refused.' };
-  if (method === 'GET') return undefined;
-  if (method !== 'POST') return { status: 405, message: 'Only GET and POST are answered.' };
-  const type = headers['content-type'];
-  const isJson = typeof type === 'string' && /^application\/json(;|$)/i.test(type);
-  if (!isJson) return { status: 415, message: 'A POST needs the content type application/json.' };
-  if (headers[PAGE_HEADER] === undefined)
-    return { status: 403, message: 'A POST needs the header of the page.' };
-  return undefined;
+  return method === 'GET' ? undefined : { status: 405, message: 'Only GET is answered.' };
 }
