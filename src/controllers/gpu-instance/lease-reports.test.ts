@@ -207,12 +207,39 @@ describe('the lease of a machine that requests its renewals', () => {
     expect(reports().view(change)).toBeUndefined();
   });
 
+  // Every machine has a worker token, which each program on it reads.
+  test.each<[string, Change]>([
+    ['by SSH', { spec: { lease: { duration: '2h', by: 'SSH' } } }],
+    [
+      'by SSH while it loads',
+      { spec: { lease: { duration: '2h', by: 'SSH' } }, status: { actualStatus: 'loading' } },
+    ],
+    ['of its program', { spec: { lease: { duration: '2h', by: 'Program' } } }],
+    ['that is recorded by SSH', { status: { lease: { since: '2026-11-29T09:00:00Z' } } }],
+    [
+      'that is recorded by SSH, without one in the spec',
+      { spec: { lease: undefined }, status: { lease: { since: '2026-11-29T09:00:00Z' } } },
+    ],
+  ])('is not changed by a request of a machine with a lease %s', (_what, change) => {
+    const { received, ask } = reports({ object: () => leased(change) });
+    ask({ since: 0 });
+    expect(received.view(KEY, leased(change))).toBeUndefined();
+  });
+
+  test('is shown from the first request, also before lists show the machine as running', () => {
+    const { ask, view } = reports();
+    ask();
+    expect(view({ status: { actualStatus: 'loading' } })).toHaveProperty('renewedAt');
+  });
+
   test('stays with its machine when the spec changes, and ends with it', async () => {
     const { ask, view } = reports();
     const lease = { since: formatTime(clock.now()), by: 'Report' };
     expect(view({ spec: { lease: undefined }, status: { lease } })).toMatchObject({ by: 'Report' });
     ask();
-    expect(view({ spec: { lease: { duration: '2h', by: 'SSH' } } })).toHaveProperty('renewedAt');
+    expect(view({ spec: { lease: { duration: '2h', by: 'SSH' } }, status: { lease } })).toHaveProperty(
+      'renewedAt',
+    );
     expect(view({ status: { instanceId: '8' } })).not.toHaveProperty('renewedAt');
   });
 

@@ -174,13 +174,18 @@ export class LeaseReports {
   }
 }
 
-/** Returns true if the machine runs, and requests the renewals of its lease. */
+/**
+ * Returns true if the machine runs, and requests the renewals of its lease. A request alone proves no lease by Report: any
+ * program on a machine can send one, and would hide that renewals over SSH fail.
+ */
 function isRequesting(object: GpuInstance, hasRequested: boolean): boolean {
   const { metadata, spec, status } = object;
   if (metadata.deletionTimestamp !== undefined || status?.instanceId === undefined) return false;
   if (leaseMs(object) === undefined || isAtRest(recordedState(status))) return false;
-  if (hasRequested || status.lease?.by === 'Report') return true;
-  return status.lease === undefined && spec.lease?.by === 'Report' && isUp(status);
+  if (status.lease !== undefined) return status.lease.by === 'Report';
+  // Without a record, the spec decides. If it has no lease any more, no other channel renews the machine's.
+  if (spec.lease === undefined) return hasRequested;
+  return spec.lease.by === 'Report' && (hasRequested || isUp(status));
 }
 
 function failing(view: LeaseView, detail: string): LeaseView {
