@@ -131,6 +131,18 @@ describe('planned steps', () => {
     expect(steps.filter(({ title }) => title.startsWith('Replaced'))).toEqual([]);
   });
 
+  test('have no end of maxLifetime when the run is finished and its machine is gone', () => {
+    const run = { finishedAt: time(-600), outcome: 'Completed' } as const;
+    const titles = (status: Case['status']) =>
+      plannedSteps(
+        instance({ spec: { maxLifetime: '2h' }, status: { firstRentedAt: time(-3600), run, ...status } }),
+        NOW,
+      ).map(({ title }) => title);
+    expect(titles({ instanceId: undefined })).toEqual([]);
+    // A kept machine still ends by it.
+    expect(titles({})).toContain('maxLifetime ends: Destroy');
+  });
+
   test('come in order of time, and leave out times that are over', () => {
     const steps = plannedSteps(
       instance({
@@ -178,6 +190,51 @@ describe('the row of a GpuInstance', () => {
         status: { phase: 'Stopped', conditions: [condition('Ready', 'True', 'Stopped')] },
       },
       { phase: 'Stopped', tone: 'off' },
+    ],
+    [
+      'paused while its machine runs and bills',
+      {
+        spec: { paused: true },
+        status: { phase: 'Paused', conditions: [condition('Ready', 'True', 'Ready')] },
+      },
+      { phase: 'Paused', tone: 'waits' },
+    ],
+    [
+      'paused with a stopped machine',
+      {
+        spec: { paused: true },
+        status: {
+          ...{ phase: 'Stopped', actualStatus: 'stopped' },
+          conditions: [condition('Ready', 'True', 'Stopped')],
+        },
+      },
+      { phase: 'Stopped', tone: 'off' },
+    ],
+    [
+      'paused without a machine',
+      {
+        spec: { paused: true },
+        status: {
+          ...{ phase: 'Paused', instanceId: undefined },
+          conditions: [condition('Ready', 'True', 'Ready')],
+        },
+      },
+      { phase: 'Paused', tone: 'off' },
+    ],
+    [
+      'finished, and keeps its machine',
+      { status: { phase: 'Succeeded', conditions: [condition('Ready', 'True', 'Completed')] } },
+      { phase: 'Succeeded', tone: 'waits' },
+    ],
+    [
+      'finished without a machine',
+      {
+        status: {
+          ...{ phase: 'Succeeded', instanceId: undefined },
+          conditions: [condition('Ready', 'True', 'Completed')],
+        },
+      },
+      { phase: 'Succeeded', tone: 'off' },
     ],
     [
       'stalled',
@@ -230,6 +287,34 @@ describe('rows of groups and accounts', () => {
       ...{ group: 'llm', perHour: 800_000 },
       month: 2 * 1_400_000,
     });
+  });
+
+  test.each<[string, number, FleetRow['state']['tone']]>([
+    ['off without machines', 0, 'off'],
+    ['as waiting while machines bill', 1, 'waits'],
+  ])('show a suspended account %s', (_, billing, tone) => {
+    const counts = {
+      ...{ objects: 1, rented: billing, billing },
+      ...{ retained: 0, orphaned: 0, foreign: 0 },
+    };
+    const ready = { conditions: [condition('Ready', 'True', 'Ready')], machines: counts };
+    const one = accountObject('other', ready);
+    const account = { ...one, spec: { ...one.spec, suspend: true } };
+    const [shown] = fleetRows(
+      { instances: [], groups: [], accounts: [account] },
+      { now: NOW, isWhole: true },
+    );
+    expect(shown?.state).toEqual({ phase: 'Suspended', tone });
+  });
+
+  test.each<[string, number, FleetRow['state']['tone']]>([
+    ['off without hot workers', 0, 'off'],
+    ['as waiting while workers run', 1, 'waits'],
+  ])('show a paused group %s', (_, replicas, tone) => {
+    const ready = [condition('Ready', 'True', 'Ready')];
+    const one = groupObject({}, { status: { phase: 'Paused', replicas, conditions: ready } });
+    const [shown] = fleetRows({ instances: [], groups: [one], accounts: [] }, { now: NOW, isWhole: true });
+    expect(shown?.state).toEqual({ phase: 'Paused', tone });
   });
 
   test('leave the month of an account unknown when objects may be missing', () => {

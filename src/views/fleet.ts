@@ -16,6 +16,7 @@ import {
 import type { Condition } from '../api/v1alpha1/object.ts';
 import { accountKey, accountRefOf } from '../instance/account-ref.ts';
 import { monthName, spentThisMonth } from '../instance/cost.ts';
+import { isStopped, recordedState } from '../instance/machine-state.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/time.ts';
 import { ageText } from './amounts.ts';
@@ -35,8 +36,8 @@ export interface FleetObjects {
 export type FleetKind = 'gpui' | 'epg' | 'gpuacct';
 
 /**
- * Tone of a state. `good`: as desired. `busy`: the operator is at work. `waits`: it continues when a cause ends. `stuck`:
- * it needs a person. `off`: nothing runs, as desired.
+ * Tone of a state. `good`: as desired. `busy`: the operator is at work. `waits`: it continues when a cause ends, or
+ * bills although nothing more is desired of it. `stuck`: it needs a person. `off`: nothing runs, as desired.
  */
 export type Tone = 'good' | 'busy' | 'waits' | 'stuck' | 'off';
 
@@ -112,7 +113,7 @@ export function instanceRow(instance: GpuInstance, { now }: Pick<FleetView, 'now
   const answers = status?.phase !== 'Stopped' && instanceId !== undefined;
   return {
     ...identity('gpui', instance),
-    state: stateOf({ object: instance, types: gpuInstanceConditions, off: isOff(instance) }),
+    state: stateOf({ object: instance, types: gpuInstanceConditions, rest: instanceRest(instance) }),
     gpu: gpu ? gpuText(gpu) : desiredGpu(spec),
     perHour: parseDollars(cost?.pricePerHour),
     month: spentThisMonth(instance, now),
@@ -130,7 +131,7 @@ function groupRow(group: EndpointGroup, workers: readonly GpuInstance[], { now }
   const accountRef = spec.template.spec.accountRef ?? { name: 'default' };
   return {
     ...identity('epg', group),
-    state: stateOf({ object: group, types: endpointGroupConditions, off: isIdleGroup(group) }),
+    state: stateOf({ object: group, types: endpointGroupConditions, rest: groupRest(group) }),
     gpu: gpus.size > 0 ? [...gpus].sort().join(', ') : desiredGpu(spec.template.spec),
     perHour: parseDollars(status?.pricePerHour),
     month: workers.reduce((sum, worker) => sum + spentThisMonth(worker, now), 0),
@@ -149,7 +150,7 @@ function accountRow(
   const { status, spec } = account;
   return {
     ...identity('gpuacct', account),
-    state: stateOf({ object: account, types: marketplaceAccountConditions, off: spec.suspend === true }),
+    state: stateOf({ object: account, types: marketplaceAccountConditions, rest: accountRest(account) }),
     gpu: undefined,
     perHour: parseDollars(status?.pricePerHour),
     month: isWhole ? accountMonth(account, users, now) : undefined,
@@ -210,14 +211,17 @@ function desiredGpu({ offers = [] }: Pick<GpuInstance['spec'], 'offers'>): strin
 /** Tones of the severities of reasons. */
 const TONES = { terminal: 'stuck', retryable: 'waits', progress: 'busy', good: 'good' } as const;
 
+/** Tone of an object that a person paused or that is finished: `waits` while its machines bill. */
+type Rest = Extract<Tone, 'off' | 'waits'>;
+
 interface StateInput {
   readonly object: FleetObject;
   readonly types: Readonly<Record<string, ConditionType>>;
-  /** True if nothing should run. */
-  readonly off: boolean;
+  /** Undefined if it is at work. */
+  readonly rest: Rest | undefined;
 }
 
-function stateOf({ object, types, off }: StateInput): FleetState {
+function stateOf({ object, types, rest }: StateInput): FleetState {
   const { metadata, status } = object;
   if (metadata.deletionTimestamp) return { phase: 'Deleting', tone: 'busy' };
   const conditions = status?.conditions ?? [];
@@ -226,7 +230,7 @@ function stateOf({ object, types, off }: StateInput): FleetState {
   const ready = isReady(conditions);
   const phase = phaseOf(object) ?? (ready ? 'Ready' : (readyReason(conditions) ?? 'Unknown'));
   const isFine = kind === 'good' || kind === 'progress';
-  if (off && isFine) return { phase, tone: 'off' };
+  if (rest && isFine) return { phase, tone: rest };
   // It does what the spec asks: the reason is a warning, and nothing is stuck.
   return { phase, tone: ready && kind === 'terminal' ? 'waits' : TONES[kind] };
 }
@@ -244,12 +248,20 @@ function readyReason(conditions: readonly Condition[]): string | undefined {
   return conditions.find(({ type }) => type === 'Ready')?.reason;
 }
 
-function isOff({ spec, status }: GpuInstance): boolean {
-  return spec.paused || status?.phase === 'Stopped' || status?.phase === 'Succeeded';
+function instanceRest({ spec, status }: GpuInstance): Rest | undefined {
+  if (status?.phase === 'Stopped') return 'off';
+  if (!spec.paused && status?.phase !== 'Succeeded') return undefined;
+  return status?.instanceId === undefined || isStopped(recordedState(status)) ? 'off' : 'waits';
 }
 
-function isIdleGroup({ status }: EndpointGroup): boolean {
-  return status?.phase === 'Zero' || status?.phase === 'Paused';
+function groupRest({ status }: EndpointGroup): Rest | undefined {
+  if (status?.phase !== 'Zero' && status?.phase !== 'Paused') return undefined;
+  return (status.replicas ?? 0) === 0 ? 'off' : 'waits';
+}
+
+function accountRest({ spec, status }: MarketplaceAccount): Rest | undefined {
+  if (spec.suspend !== true) return undefined;
+  return (status?.machines?.billing ?? 0) === 0 ? 'off' : 'waits';
 }
 
 function instanceNext(instance: GpuInstance, now: number): NextAction | undefined {

@@ -73,7 +73,8 @@ const TIMED: readonly ((object: GpuInstance) => TimedStep | undefined)[] = [
 function lifetimeEnd({ spec, status }: GpuInstance): TimedStep | undefined {
   const span = parseDuration(maxLifetimeOf(spec));
   const from = parseTime(status?.firstRentedAt);
-  if (span === undefined || from === undefined) return undefined;
+  const isOver = status?.run?.finishedAt !== undefined && status.instanceId === undefined;
+  if (span === undefined || from === undefined || isOver) return undefined;
   return {
     title: `maxLifetime ends: ${spec.deletionPolicy}`,
     at: from + span,
