@@ -1,4 +1,5 @@
-import { annotations } from '../../api/v1alpha1/names.ts';
+import { isCollection, parseDocument } from 'yaml';
+import { annotationMeanings, annotations } from '../../api/v1alpha1/names.ts';
 import { isJsonObject, ownValue } from '../../lib/json.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { FeedObject } from '../protocol.ts';
@@ -77,8 +78,8 @@ const HIDDEN = '(not shown)';
 const CONTAINER = ['onStart', 'command', 'args', 'entrypoint'];
 
 /**
- * Returns an object for its manifest: as stored, without managed fields, the last applied copy, the operator's record and
- * the values that the container gets.
+ * Returns an object for its manifest: as stored, without managed fields, the last applied copy and the operator's record.
+ * The values that the container and probes get, and annotations that may be a copy of a manifest, are hidden.
  */
 export function manifestOf(object: unknown): Fields {
   if (!isJsonObject(object)) return {};
@@ -97,21 +98,53 @@ const UNSHOWN_ANNOTATIONS: ReadonlySet<string> = new Set([
 
 function manifestMetadata({ managedFields: _dropped, ...metadata }: Fields): Fields {
   const { annotations: all } = metadata;
-  return isJsonObject(all) ? { ...metadata, annotations: without(all, UNSHOWN_ANNOTATIONS) } : metadata;
+  if (!isJsonObject(all)) return metadata;
+  const shown = Object.entries(without(all, UNSHOWN_ANNOTATIONS)).map(
+    ([name, value]) => [name, mayBeManifest(name, value) ? HIDDEN : value] as const,
+  );
+  return { ...metadata, annotations: Object.fromEntries(shown) };
+}
+
+const MAX_ANNOTATION_BYTES = 256;
+
+/** Returns true if another tool may have copied a manifest with its values into this annotation. */
+function mayBeManifest(name: string, value: unknown): boolean {
+  if (Object.hasOwn(annotationMeanings, name)) return false;
+  if (typeof value !== 'string' || Buffer.byteLength(value) > MAX_ANNOTATION_BYTES) return true;
+  const { contents, errors } = parseDocument(value, { logLevel: 'silent' });
+  return errors.length > 0 || isCollection(contents);
 }
 
 function manifestSpec(spec: Fields): Fields {
-  const { env, template } = spec;
+  const { env, template, readinessProbe } = spec;
   const hidden = CONTAINER.filter((name) => ownValue(spec, name) !== undefined).map((name) => [name, HIDDEN]);
-  const isTemplate = isJsonObject(template) && isJsonObject(template['spec']);
   return {
     ...spec,
     ...Object.fromEntries(hidden),
-    ...(Array.isArray(env) && { env: env.map(hiddenVariable) }),
-    ...(isTemplate && { template: { ...template, spec: manifestSpec(template['spec'] as Fields) } }),
+    ...(Array.isArray(env) && { env: env.map(hiddenValue) }),
+    ...(isJsonObject(readinessProbe) && { readinessProbe: manifestProbe(readinessProbe) }),
+    ...(isJsonObject(template) && { template: manifestTemplate(template) }),
   };
 }
 
-function hiddenVariable(variable: unknown): unknown {
-  return isJsonObject(variable) && 'value' in variable ? { ...variable, value: HIDDEN } : variable;
+function manifestTemplate(template: Fields): Fields {
+  const { metadata, spec } = template;
+  return {
+    ...template,
+    ...(isJsonObject(metadata) && { metadata: manifestMetadata(metadata) }),
+    ...(isJsonObject(spec) && { spec: manifestSpec(spec) }),
+  };
+}
+
+function manifestProbe(probe: Fields): Fields {
+  const { httpGet } = probe;
+  if (!isJsonObject(httpGet)) return probe;
+  const { httpHeaders } = httpGet;
+  if (!Array.isArray(httpHeaders)) return probe;
+  return { ...probe, httpGet: { ...httpGet, httpHeaders: httpHeaders.map(hiddenValue) } };
+}
+
+/** Hides the value of a variable or header. */
+function hiddenValue(named: unknown): unknown {
+  return isJsonObject(named) && 'value' in named ? { ...named, value: HIDDEN } : named;
 }
