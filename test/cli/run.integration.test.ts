@@ -55,7 +55,7 @@ describe('run', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'gpui/runner is ready\n' });
     const again = await run([...MACHINE, '--name', 'runner', '--yes']);
     expect(again.exitCode).toBe(1);
-    expect(again.stderr).toContain('gpui/runner exists already; nothing was changed.');
+    expect(again.stderr).toContain('gpui/runner already exists; nothing was changed.');
   });
 
   test('deletes the object at the end with --rm', async () => {
@@ -120,7 +120,7 @@ describe('run', () => {
       [1, 2].map(() => run([...MACHINE, '--name', 'twice', '--yes', '--detach', '--', 'true'])),
     );
     expect(both.map(({ exitCode }) => exitCode).toSorted()).toEqual([0, 1]);
-    expect(both.map(({ stderr }) => stderr).join('')).toContain('gpui/twice exists already');
+    expect(both.map(({ stderr }) => stderr).join('')).toContain('gpui/twice already exists');
   });
 
   test('follows no object that is no run', async () => {

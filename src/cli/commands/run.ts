@@ -6,13 +6,12 @@ import { systemClock } from '../../lib/clock.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { hourlyText } from '../../views/amounts.ts';
 import { type Plan, planText } from '../../views/plan.ts';
 import { printable, printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, usageError } from '../command-error.ts';
-import { attend, leftLines } from '../job/attended-run.ts';
+import { type Attended, attend, deletedLine, leftLines } from '../job/attended-run.ts';
 import { keyLog } from '../job/key-log.ts';
 import { programLog } from '../job/program-log.ts';
 import { LOG_ADDRESS_OPTIONS, logAddress, openLogs } from '../logs/log-address.ts';
@@ -31,7 +30,7 @@ import { plannedObjects } from '../plan/manifests.ts';
 import { planObject, readOnce } from '../plan/plan-object.ts';
 import { allOf, refuseOptions } from '../run-faults.ts';
 import { ask, confirmed, YES } from '../secrets/prompt.ts';
-import { withCluster } from '../sessions/cluster-session.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 import { execOn } from './ssh.ts';
 
@@ -77,7 +76,7 @@ export const runCommand: Command = {
   async run(input, context) {
     const { options } = input;
     const usage = usageOf(input);
-    if (usage === 'attach') return followed(requiredName(options), input, context);
+    if (usage === 'attach') return attached(requiredName(options), input, context);
     const timeoutMs = parseTime(textOption(options, '--timeout') ?? '20m', '--timeout');
     const manifest = manifestOf(input, context);
     await refuseOptions(manifest);
@@ -86,6 +85,7 @@ export const runCommand: Command = {
       await createOutput(input, context).value(manifest, await yamlOf(manifest));
       return EXIT.ok;
     }
+    if (usage === 'program' && !switchOption(options, '--detach')) await refuseUnreadableLog(input, context);
     const { name } = manifest.metadata;
     const plan = await planOf(manifest, input, context);
     if (plan.machine) throw existsAlready(name);
@@ -95,11 +95,12 @@ export const runCommand: Command = {
     const price = hourlyText(plan.rents.pricePerHour) ?? 'an unknown price';
     const until = usage === 'program' ? 'its command ends' : 'it is deleted';
     await confirmed(`Rent it as gpui/${name} at about ${price}/h until ${until}?`, input, context);
-    const namespace = await created(manifest, input, context);
+    const object = await created(manifest, input, context);
+    const { namespace = '' } = object.metadata;
     if (switchOption(options, '--detach')) return detached({ name, namespace, usage }, context);
     if (usage === 'program') {
       context.stderr.write(`gpui/${name} created.\n`);
-      return followed(name, input, context);
+      return followedFromCreation(object, input, context);
     }
     const end = `kubectl delete gpui ${name} -n ${namespace}`;
     context.stderr.write(`gpui/${name} created. This ends it and its bill: ${end}\n`);
@@ -116,7 +117,7 @@ export const runCommand: Command = {
         context.stderr.write(`gpui/${name} stays, and bills once it is rented. To end it: ${end}\n`);
       throw error;
     } finally {
-      if (isForOnce) await removed(name, input, context);
+      if (isForOnce) await removed(object, input, context);
     }
   },
 };
@@ -185,8 +186,58 @@ function detached(
   return EXIT.ok;
 }
 
-/** Follows a run to its end. Resolves to the exit code of its program. */
-async function followed(name: string, input: CommandInput, context: CommandContext): Promise<number> {
+/** Rejects if the credentials or the certificates for the operator's log are missing: then no machine is rented. */
+async function refuseUnreadableLog(input: CommandInput, context: CommandContext): Promise<void> {
+  const address = logAddress(input.options, context.env);
+  if (address === undefined) return;
+  await withCluster(input, context, async (cluster) => {
+    const logs = await openLogs(address, await logCredentials(input.options, cluster));
+    await logs.close();
+  });
+}
+
+/**
+ * Follows a run that this process created to its end. Resolves to the exit code of its program. After a failure `--rm`
+ * deletes the object; otherwise lines on stderr name how to follow it and how to end it.
+ */
+async function followedFromCreation(
+  object: GpuInstance,
+  input: CommandInput,
+  context: CommandContext,
+): Promise<number> {
+  const { name, namespace = '' } = object.metadata;
+  let refusal: Error | undefined;
+  try {
+    const end = await followed(object, input, context);
+    if (end.refusal === undefined) return end.exitCode;
+    refusal = end.refusal;
+  } catch (error) {
+    const isForOnce = switchOption(input.options, '--rm');
+    const isRemoved =
+      isForOnce &&
+      (await removed(object, input, context).then(
+        () => true,
+        () => false,
+      ));
+    if (!isRemoved) for (const line of leftLines(name, namespace)) context.stderr.write(`${line}\n`);
+    throw error;
+  }
+  throw refusal;
+}
+
+/** Follows the existing run of a name to its end. Resolves to the exit code of its program. */
+async function attached(name: string, input: CommandInput, context: CommandContext): Promise<number> {
+  const { exitCode, refusal } = await followed(name, input, context);
+  if (refusal) throw refusal;
+  return exitCode;
+}
+
+/** Follows a run to its end: one that this process created, or the existing one of a name. */
+async function followed(
+  run: GpuInstance | string,
+  input: CommandInput,
+  context: CommandContext,
+): Promise<Attended> {
   const print = (line: string): void => {
     context.stderr.write(`${printableLine(line)}\n`);
   };
@@ -196,17 +247,16 @@ async function followed(name: string, input: CommandInput, context: CommandConte
   const address = logAddress(input.options, context.env);
   // Ctrl-C ends no request: the run is read once more after it.
   const calm = { ...context, signal: new AbortController().signal };
-  const { exitCode, isLeft } = await withCluster(input, calm, async (cluster) => {
+  const isCreator = typeof run !== 'string';
+  const { object, end } = await withCluster(input, calm, async (cluster) => {
     const { kube, namespace } = cluster;
-    const object = await getObject<GpuInstance>(cluster, gpuInstanceResource, name);
-    if (!isRun(object))
-      throw failed(`gpui/${name} is no run.`, `Follow its log: gpu-rent logs gpui/${name} -f`);
+    const object = isCreator ? run : await existingRun(run, cluster);
     const logs = address && (await openLogs(address, await logCredentials(input.options, cluster)));
     const clock = systemClock;
     const isTerminal = context.stdin.isTTY === true && context.stderr.isTTY === true;
     try {
-      return await attend(object, {
-        ...{ kube, clock, random: systemRandom, namespace, signal: context.signal, print },
+      const end = await attend(object, {
+        ...{ kube, clock, random: systemRandom, namespace, signal: context.signal, print, isCreator },
         followLog: logs
           ? programLog(write, (pass) =>
               logFollower({ open: logs.open, clock, namespace, write: pass, print }),
@@ -214,14 +264,21 @@ async function followed(name: string, input: CommandInput, context: CommandConte
           : keyLog({ cluster, input, context: calm, write, print }),
         ask: isTerminal ? (question) => ask(calm, question, { instead: 'an answer' }) : undefined,
       });
+      return { object, end };
     } finally {
       await logs?.close();
     }
   });
   // Without a terminal nobody was asked, and the object was for this command alone.
-  const isForOnce = switchOption(input.options, '--rm') && (!isLeft || context.stdin.isTTY !== true);
-  if (isForOnce) await removed(name, input, context);
-  return exitCode;
+  const isOver = end.refusal === undefined && (!end.isLeft || context.stdin.isTTY !== true);
+  if (switchOption(input.options, '--rm') && isOver) await removed(object, input, context);
+  return end;
+}
+
+async function existingRun(name: string, cluster: ClusterSession): Promise<GpuInstance> {
+  const object = await getObject<GpuInstance>(cluster, gpuInstanceResource, name);
+  if (isRun(object)) return object;
+  throw failed(`gpui/${name} is no run.`, `Follow its log: gpu-rent logs gpui/${name} -f`);
 }
 
 /** Returns the remedy as options of this command, by the reason. */
@@ -291,13 +348,15 @@ async function planOf(manifest: Manifest, input: CommandInput, context: CommandC
   }).finally(() => progress.clear());
 }
 
-/** Creates the object. Resolves to its namespace. */
-function created(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<string> {
+/** Creates the object. Resolves to it as the API server stored it. */
+function created(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<GpuInstance> {
   const { name } = manifest.metadata;
   return withCluster(input, context, async ({ kube, namespace }) => {
     const object = { ...manifest, metadata: { ...manifest.metadata, namespace } };
     try {
-      await kube.create(gpuInstanceResource, object as KubeObject, { fieldManager: 'gpu-rent' });
+      return await kube.create(gpuInstanceResource, object as unknown as GpuInstance, {
+        fieldManager: 'gpu-rent',
+      });
     } catch (error) {
       if (isKubeError(error, 'alreadyExists')) throw existsAlready(name);
       if (!isKubeError(error) || error.outcome === 'refused') throw error;
@@ -307,13 +366,12 @@ function created(manifest: Manifest, input: CommandInput, context: CommandContex
         error,
       );
     }
-    return namespace;
   });
 }
 
 function existsAlready(name: string): Error {
   return failed(
-    `gpui/${name} exists already; nothing was changed.`,
+    `gpui/${name} already exists; nothing was changed.`,
     `Give another --name, or: gpu-rent ssh gpui/${name}`,
   );
 }
@@ -348,13 +406,19 @@ async function use(target: string, input: CommandInput, context: CommandContext)
   return execOn(machine, [], { stdin: true, tty: true, asked });
 }
 
-async function removed(name: string, input: CommandInput, context: CommandContext): Promise<void> {
+/** Deletes the object. Another object of its name stays. */
+async function removed(object: GpuInstance, input: CommandInput, context: CommandContext): Promise<void> {
+  const { name, namespace, uid } = object.metadata;
   // The deletion also runs after Ctrl-C.
   const calm = { ...context, signal: new AbortController().signal };
-  await withCluster(input, calm, async ({ kube, namespace }) => {
-    await kube.delete(gpuInstanceResource, { namespace, name });
+  await withCluster(input, calm, async ({ kube }) => {
+    const isDeleted = await kube.delete(gpuInstanceResource, { namespace, name }, { uid }).catch((error) => {
+      if (isKubeError(error, 'conflict')) return false;
+      throw error;
+    });
+    if (!isDeleted) return;
     context.stderr.write(
-      `gpui/${name} is deleted; the operator destroys its machine: gpu-rent wait gpui/${name} -n ${namespace} --for delete\n`,
+      `${deletedLine(object)} Wait: gpu-rent wait gpui/${name} -n ${namespace} --for delete\n`,
     );
   });
 }

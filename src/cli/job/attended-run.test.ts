@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type MemoryCluster, memoryCluster } from '../../../test/builders/memory-cluster.ts';
+import { type MemoryCluster, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { namespaceResource } from '../../runtime/kube/core-resources.ts';
 import { Interrupted } from '../command-error.ts';
 import { noLog } from '../logs/run-log.ts';
-import { type Attended, attend } from './attended-run.ts';
+import { type Attended, attend, deletedLine } from './attended-run.ts';
 
 /* A person's run against a Kubernetes API in memory. No operator works: the test reports what happens. */
 
@@ -66,7 +66,7 @@ interface Following {
 }
 
 /** `answer`: that of a person at a terminal; undefined without a terminal. */
-function follow(answer?: () => Promise<string>): Following {
+function follow(answer?: () => Promise<string>, isCreator = true): Following {
   const { kube, clock } = cluster;
   const abort = new AbortController();
   const [lines, questions]: [string[], string[]] = [[], []];
@@ -77,7 +77,7 @@ function follow(answer?: () => Promise<string>): Following {
   const result = attend(object, {
     ...{ kube, clock, random: seededRandom(7), namespace: NAMESPACE, signal: abort.signal, followLog: noLog },
     print: (line) => lines.push(line),
-    ask: answer && ask,
+    ...{ ask: answer && ask, isCreator },
   }).catch((error: Error) => error);
   return { result, lines, questions, interrupt: (code) => abort.abort(new Interrupted(code)) };
 }
@@ -181,7 +181,7 @@ describe('a run that a person follows', () => {
     await cluster.clock.advance(6_000);
     expect(await result).toEqual({ exitCode: 130, isLeft: true });
     expect(lines.slice(-3)).toEqual([
-      'gpui/train goes on, and its machine bills. The API server does not answer now.',
+      'gpui/train keeps running and billing; API server unreachable.',
       'Follow it: gpu-rent run --follow --name train -n team',
       'End it and its bill: kubectl delete gpui train -n team',
     ]);
@@ -210,19 +210,62 @@ describe('a run that a person follows', () => {
     expect(await result).toEqual({ exitCode: 4, isLeft: false });
   });
 
+  const INVALID = {
+    conditions: [
+      {
+        ...{ type: 'Stalled', status: 'True', reason: 'InvalidSpec', message: 'No price limit.' },
+        lastTransitionTime: '2026-11-20T12:00:00Z',
+      },
+    ],
+  };
+
   test('is deleted, and the failure names the reason, when the operator refuses to rent', async () => {
     const { result } = follow();
-    await report({
-      conditions: [
-        {
-          ...{ type: 'Stalled', status: 'True', reason: 'InvalidSpec', message: 'No price limit.' },
-          lastTransitionTime: '2026-11-20T12:00:00Z',
-        },
-      ],
-    });
+    await report(INVALID);
     await cluster.clock.advance(1_000);
-    expect(await result).toMatchObject({ name: 'CommandError', message: 'gpui/train: No price limit.' });
+    expect(await result).toMatchObject({ exitCode: 1, refusal: { message: 'gpui/train: No price limit.' } });
     expect(await cluster.kube.get(gpuInstanceResource, REF)).toBeUndefined();
+  });
+
+  test('stays when the operator refuses it and another process created it', async () => {
+    const { result } = follow(undefined, false);
+    await report(INVALID);
+    await cluster.clock.advance(1_000);
+    expect(await result).toMatchObject({ exitCode: 1, refusal: { message: 'gpui/train: No price limit.' } });
+    expect(await cluster.kube.get(gpuInstanceResource, REF)).toBeDefined();
+  });
+
+  test('goes on when its author corrects the spec before the operator reads it', async () => {
+    await report(INVALID);
+    await cluster.kube.patch(gpuInstanceResource, REF, {
+      ...{ type: 'merge', body: { spec: { image: 'ubuntu:25.10' } } },
+    });
+    const { result } = follow();
+    await cluster.clock.advance(1_000);
+    expect(await cluster.kube.get(gpuInstanceResource, REF)).toBeDefined();
+    await report({ ...ended('Completed', 0), observedGeneration: 2 });
+    await cluster.clock.advance(1_000);
+    expect(await result).toEqual({ exitCode: 0, isLeft: false });
+  });
+
+  test('stays when it changes between the refusal and its deletion', async () => {
+    cluster.intercept = ({ method }) =>
+      method === 'DELETE' ? refusedBy(409, 'Conflict', 'the object has been modified') : undefined;
+    const { result, lines } = follow();
+    await report(INVALID);
+    await cluster.clock.advance(1_000);
+    expect(await result).toMatchObject({ exitCode: 1, isLeft: false });
+    expect(lines.at(-1)).toContain('gpui/train was refused and stays');
+  });
+
+  test.each([
+    [undefined, 'the operator destroys its machine.'],
+    ['Stop', 'the operator stops its machine, and the disk is still billed.'],
+    ['Retain', 'its machine keeps running and billing.'],
+  ])('names what its deletion does when deletionPolicy is %s', (deletionPolicy, effect) => {
+    const { spec } = object;
+    const line = deletedLine({ ...object, spec: { ...spec, deletionPolicy } } as GpuInstance);
+    expect(line).toBe(`gpui/train is deleted; ${effect}`);
   });
 
   test('ends with 143 when its object is deleted by another person', async () => {

@@ -7,7 +7,7 @@ import { formatDollars } from '../../lib/money.ts';
 import { counted } from '../../lib/plural.ts';
 import { formatTime } from '../../lib/time.ts';
 import { ageText } from '../../views/amounts.ts';
-import { EXIT, failed, Interrupted } from '../command-error.ts';
+import { type CommandError, EXIT, failed, Interrupted } from '../command-error.ts';
 import { type FollowDeps, followRun, type RunEnd, removeRefused } from './follow-run.ts';
 import { JOB_EXIT, personExitCodeOf, resultOf, runMs } from './run-result.ts';
 
@@ -15,6 +15,8 @@ import { JOB_EXIT, personExitCodeOf, resultOf, runMs } from './run-result.ts';
 export interface AttendDeps extends FollowDeps {
   /** Asks the person at the terminal; undefined without a terminal. Rejects if the terminal is gone. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
+  /** True if this process created the object: then it also deletes a refused one. */
+  readonly isCreator: boolean;
 }
 
 /** End of the attendance of a run. */
@@ -22,13 +24,15 @@ export interface Attended {
   readonly exitCode: number;
   /** True if the run goes on. */
   readonly isLeft: boolean;
+  /** Refusal of the operator to rent for it. */
+  readonly refusal?: CommandError;
 }
 
 const READ_MS = 5_000;
 
 /**
  * Follows a run to its end. After Ctrl-C a person chooses whether it goes on; without a terminal, after SIGTERM, and
- * after a second Ctrl-C it does. Rejects if the operator refuses to rent for it; then its object is deleted.
+ * after a second Ctrl-C it does. Deletes an object that this process created and the operator refuses.
  */
 export async function attend(object: GpuInstance, deps: AttendDeps): Promise<Attended> {
   const { signal } = deps;
@@ -48,7 +52,19 @@ export function leftLines(name: string, namespace: string): readonly string[] {
   ];
 }
 
-async function endOf(end: RunEnd, deps: FollowDeps): Promise<Attended> {
+/** Returns the line about the deletion of an object, with the effect on its machine. */
+export function deletedLine({ metadata: { name }, spec }: GpuInstance): string {
+  const { deletionPolicy = 'Destroy' } = spec;
+  return `gpui/${name} is deleted; ${AFTER_DELETION[deletionPolicy]}`;
+}
+
+const AFTER_DELETION = {
+  Destroy: 'the operator destroys its machine.',
+  Stop: 'the operator stops its machine, and the disk is still billed.',
+  Retain: 'its machine keeps running and billing.',
+} as const;
+
+async function endOf(end: RunEnd, deps: AttendDeps): Promise<Attended> {
   const { clock, print } = deps;
   const { object } = end;
   const { name } = object.metadata;
@@ -56,9 +72,12 @@ async function endOf(end: RunEnd, deps: FollowDeps): Promise<Attended> {
     case 'deleted':
       print(`gpui/${name} was deleted before its run ended.`);
       return { exitCode: JOB_EXIT.cancelled, isLeft: false };
-    case 'refused':
-      await removeRefused(object, deps);
-      throw failed(`gpui/${name}: ${end.message}`, 'Nothing was rented. Correct the options.');
+    case 'refused': {
+      if (deps.isCreator) await removeRefused(object, deps);
+      const remedy = deps.isCreator ? 'Correct the options.' : 'Correct its manifest, or delete it.';
+      const refusal = failed(`gpui/${name}: ${end.message}`, `Nothing was rented. ${remedy}`);
+      return { exitCode: refusal.exitCode, isLeft: false, refusal };
+    }
     case 'finished': {
       const result = resultOf(object);
       if (result === undefined) throw new Error('a finished run without a result');
@@ -78,7 +97,7 @@ async function leave(object: GpuInstance, reason: unknown, deps: AttendDeps): Pr
   const exitCode = reason instanceof Interrupted ? reason.exitCode : EXIT.interrupted;
   const latest = await now(object, deps);
   if (latest.type === 'absent') {
-    print(`gpui/${name} is deleted; the operator destroys its machine.`);
+    print(deletedLine(object));
     return { exitCode, isLeft: false };
   }
   if (latest.object && resultOf(latest.object))
@@ -115,8 +134,7 @@ async function now({ metadata }: GpuInstance, { kube, clock, namespace }: Follow
 }
 
 function runsOnLine(name: string, object: GpuInstance | undefined): string {
-  if (object === undefined)
-    return `gpui/${name} goes on, and its machine bills. The API server does not answer now.`;
+  if (object === undefined) return `gpui/${name} keeps running and billing; API server unreachable.`;
   const { instanceId } = object.status ?? {};
   const limit = maxLifetimeOf(object.spec);
   const until = `until its program ends${limit === undefined ? '' : `, at most ${limit}`}`;

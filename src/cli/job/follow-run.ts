@@ -74,10 +74,11 @@ export async function followRun(first: GpuInstance, deps: FollowDeps): Promise<R
   }
 }
 
-/** Deletes an object for which the operator rents nothing. */
+/** Deletes an object for which the operator rents nothing, unless it has changed since. */
 export async function removeRefused({ metadata }: GpuInstance, { kube, print }: FollowDeps): Promise<void> {
+  const { uid, resourceVersion } = metadata;
   await kube
-    .delete(gpuInstanceResource, metadata, { uid: metadata.uid })
+    .delete(gpuInstanceResource, metadata, { uid, resourceVersion })
     .catch((error: Error) => print(`gpui/${metadata.name} was refused and stays: ${error.message}`));
 }
 
@@ -119,7 +120,9 @@ function seenEnd(first: GpuInstance, informer: Informer<GpuInstance>, deps: Foll
 
 function endSeen(object: GpuInstance): RunEnd | undefined {
   if (resultOf(object) !== undefined) return { type: 'finished', object };
-  const { conditions = [], attempt = 0 } = object.status ?? {};
+  const { conditions = [], attempt = 0, observedGeneration } = object.status ?? {};
+  // The author may have corrected the spec since.
+  if (observedGeneration !== object.metadata.generation) return undefined;
   const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
   if (stalled?.reason !== 'InvalidSpec' || attempt > 0) return undefined;
   return { type: 'refused', object, reason: stalled.reason, message: stalled.message };
