@@ -4,7 +4,7 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
-import type { FeedObject } from '../../src/ui/protocol.ts';
+import { type FeedObject, PAGE_HEADER } from '../../src/ui/protocol.ts';
 import { workerObject } from '../builders/group-worker.ts';
 import { NO_CHROMIUM, openWatched, type PageOptions, startBrowser, type WatchedPage } from './browser.ts';
 import { fleetOfStates } from './fleet-of-states.ts';
@@ -196,6 +196,60 @@ function inBrowser(chromium: Browser): void {
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
       },
     );
+  });
+
+  describe('open tabs', () => {
+    beforeEach(async () => {
+      desk = await openDesk([workerObject('first')]);
+    });
+    afterEach(() => desk.close());
+    const setVisibility = (page: Page, state: 'hidden' | 'visible') =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+         document.dispatchEvent(new Event('visibilitychange'));`,
+      );
+
+    // A browser has six connections for each address.
+    test('that are hidden leave their connections to the seventh', async () => {
+      const page = await withRows();
+      await setVisibility(page, 'hidden');
+      for (let count = 2; count <= 6; count += 1) {
+        const tab = await page.context().newPage();
+        await tab.goto(desk.url);
+        await tab.waitForSelector('.body .line');
+        await setVisibility(tab, 'hidden');
+      }
+      const seventh = await page.context().newPage();
+      await seventh.goto(desk.url);
+      await seventh.click('.body .line');
+      await seventh.waitForSelector('.detail:has-text("No events")');
+    });
+
+    test('continue with the present state when they are shown again', async () => {
+      const page = await withRows();
+      await setVisibility(page, 'hidden');
+      await page.waitForSelector('.pulse:has-text("Connecting")');
+      expect(await page.isVisible('.banner')).toBe(false);
+      desk.change({ objects: [workerObject('second')] });
+      await setVisibility(page, 'visible');
+      await page.waitForSelector('.full-name:has-text("second")');
+      await page.waitForSelector('.pulse:has-text("Live")');
+    });
+
+    test('beyond the limit of the process name it, and continue when one is closed', async () => {
+      // Held until the end: Node.js cancels the body of a reply that is collected.
+      const streams: Response[] = [];
+      const headers = { [PAGE_HEADER]: desk.token };
+      while (streams.length < 32)
+        streams.push(await fetch(`http://127.0.0.1:${desk.port}/stream`, { headers }));
+      expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200));
+      const page = await open();
+      await page.waitForSelector('.banner:has-text("Too many open pages")');
+      await streams[0]?.body?.cancel();
+      await page.waitForSelector('.body .line');
+      await page.waitForSelector('.banner', { state: 'detached' });
+      await Promise.all(streams.slice(1).map(({ body }) => body?.cancel()));
+    });
   });
 
   describe('a change', () => {

@@ -4,6 +4,7 @@ import type { FeedListener } from '../../src/ui/server/object-feed.ts';
 import { PageAccess } from '../../src/ui/server/page-access.ts';
 import { pageFiles } from '../../src/ui/server/page-files.ts';
 import { servePage } from '../../src/ui/server/page-server.ts';
+import { FLEET_KINDS } from '../../src/views/fleet.ts';
 
 /** A page over objects in memory. */
 export interface PageDesk {
@@ -11,7 +12,7 @@ export interface PageDesk {
   readonly token: string;
   /** URL with the token. */
   readonly url: string;
-  /** Sends a change to all open pages. */
+  /** Changes the objects, and sends that to all open pages. */
   change(change: Partial<FeedChange>): void;
   /** Sends a status with these changes. */
   status(change: Partial<FeedStatus>): void;
@@ -20,6 +21,11 @@ export interface PageDesk {
 
 /** Details by row id, or the error that reading one throws. */
 type Details = (id: string) => ObjectDetail | undefined;
+
+function idOf({ kind, metadata: { namespace = '', name } }: FeedObject): string {
+  const [short] = Object.entries(FLEET_KINDS).find(([, resource]) => resource.kind === kind) ?? [];
+  return `${short}/${namespace}/${name}`;
+}
 
 /** Serves the page with these objects. */
 export async function openDesk(
@@ -33,6 +39,7 @@ export async function openDesk(
     kinds: { gpui: ready, epg: ready, gpuacct: ready },
     ...options.status,
   };
+  const kept = new Map(objects.map((object) => [idOf(object), object]));
   const listeners = new Set<FeedListener>();
   const access = new PageAccess(randomBytes);
   const server = await servePage({
@@ -41,7 +48,7 @@ export async function openDesk(
     feed: {
       subscribe(listener) {
         listener.status(status);
-        listener.change({ reset: true, objects, removed: [] });
+        listener.change({ reset: true, objects: [...kept.values()], removed: [] });
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
@@ -54,6 +61,8 @@ export async function openDesk(
   return {
     ...{ port: server.port, token, url: `http://127.0.0.1:${server.port}/#${token}` },
     change: (change) => {
+      for (const id of change.removed ?? []) kept.delete(id);
+      for (const object of change.objects ?? []) kept.set(idOf(object), object);
       for (const listener of listeners) listener.change({ objects: [], removed: [], ...change });
     },
     status: (change) => {

@@ -110,11 +110,14 @@ const lastSeen = signal(0);
 function ConnectionNote() {
   const current = status.value;
   if (link.value === 'open') lastSeen.value = now.peek();
-  if (link.value === 'lost')
+  if (link.value === 'lost' || link.value === 'full')
     return (
       <p class="banner" role="alert">
-        gpu-rent ui does not answer.
-        {lastSeen.value > 0 && ` Data from ${clockText(lastSeen.value)}.`} Reconnecting; if it has ended, start it again.
+        {link.value === 'full' ? 'Too many open pages.' : 'gpu-rent ui does not answer.'}
+        {lastSeen.value > 0 && ` Data from ${clockText(lastSeen.value)}.`}
+        {link.value === 'full'
+          ? ' Close one; this page then continues.'
+          : ' Reconnecting; if it has ended, start it again.'}
       </p>
     );
   const connection = current?.connection;

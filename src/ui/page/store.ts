@@ -7,8 +7,8 @@ import { groupRows, labelNames, parseFilter, sortRows, totalsOf } from '../../vi
 import type { FeedChange, FeedObject, FeedStatus } from '../protocol.ts';
 import { filter, groupBy, order } from './location.ts';
 
-/** State of the connection to the process of `gpu-rent ui`. */
-export type Link = 'connecting' | 'open' | 'lost' | 'refused';
+/** State of the connection to the process of `gpu-rent ui`. `full`: the process has too many streams. */
+export type Link = 'connecting' | 'open' | 'lost' | 'full' | 'refused';
 
 export const link = signal<Link>('connecting');
 /** Last status of the stream; undefined before the first. */

@@ -24,14 +24,20 @@ export function readData(path: string, signal?: AbortSignal): Promise<Response> 
   });
 }
 
-/** Follows the stream of the process, again with the new token when the person opens a printed URL in this tab. */
+/**
+ * Follows the stream of the process while the tab is visible: a browser has six connections for all tabs of an address, and
+ * streams of hidden tabs would take them. Begins again when the person opens a printed URL in this tab.
+ */
 export function followStream(): void {
   let current = new AbortController();
   const follow = () => {
     current.abort();
+    if (link.value !== 'refused') link.value = 'connecting';
+    if (document.visibilityState === 'hidden') return;
     current = new AbortController();
     repeat(current.signal).catch(() => undefined);
   };
+  document.addEventListener('visibilitychange', follow);
   window.addEventListener('hashchange', () => {
     if (openSession()) follow();
   });
@@ -53,6 +59,7 @@ async function repeat(signal: AbortSignal): Promise<void> {
 async function readStream(signal: AbortSignal): Promise<Link> {
   const { status, ok, body } = await readData(PATHS.stream, signal);
   if (status === 401 || status === 403) return 'refused';
+  if (status === 503) return 'full';
   if (!ok || body === null) return 'lost';
   link.value = 'open';
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
