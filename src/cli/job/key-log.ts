@@ -61,12 +61,14 @@ class KeyLog implements LogFollower {
     this.#reader = reader;
     this.#name = name;
     signal.addEventListener('abort', () => this.#stop.abort(signal.reason), { once: true });
-    this.#poll = logPoll({
-      read: () => this.#read(),
-      first: (text) => text,
-      write: (text) => this.#write(this.#output.take(text)),
-      print: (line) => this.#note(line),
-    });
+    this.#poll = inTurn(
+      logPoll({
+        read: () => this.#read(),
+        first: (text) => text,
+        write: (text) => this.#write(this.#output.take(text)),
+        print: (line) => this.#note(line),
+      }),
+    );
     // An abort is the only rejection.
     this.#ended = this.#run().catch(() => {});
   }
@@ -159,7 +161,8 @@ class KeyLog implements LogFollower {
   }
 
   #write(text: string): void {
-    if (text === '') return;
+    // A reply after the time limit of finish is too late.
+    if (text === '' || this.#stop.signal.aborted) return;
     this.#shown = (this.#shown + text).slice(-MAX_SHOWN);
     this.#reader.write(text);
   }
@@ -170,6 +173,16 @@ class KeyLog implements LogFollower {
     this.#printed = line;
     this.#reader.print(line);
   }
+}
+
+/** Returns a function whose calls do not overlap: two reads at once would both write the same text. */
+function inTurn(call: () => Promise<void>): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    const next = last.then(call);
+    last = next.catch(() => {});
+    return next;
+  };
 }
 
 /** Reasons after which the stored log is that of the latest machine. */
