@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Credentials } from '../../runtime/kube/credentials.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
@@ -17,23 +18,29 @@ export const LOG_TOKEN_OPTION: CommandOption = {
 
 /** Shortest lifetime that API servers accept. The operator reviews a follower's token again until it expires. */
 const TOKEN_SECONDS = 3_600;
+/** Part of the lifetime after which a request gets a new token. */
+const RENEWAL_SHARE = 0.8;
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 interface TokenRequest extends KubeObject {
-  readonly spec: { readonly expirationSeconds: number };
+  /** With the lifetime that the API server chose, in its reply. */
+  readonly spec?: { readonly expirationSeconds?: number };
   readonly status?: { readonly token?: string };
+}
+
+/** Identity of the caller at the API server. */
+interface LogCaller extends Pick<ClusterSession, 'kube' | 'namespace' | 'credentials'> {
+  /** Clock of the lifetime of tokens; the system's by default. */
+  readonly clock?: Clock | undefined;
 }
 
 /**
  * Returns the credentials for the operator's log server, which reviews bearer tokens only: those of the kubeconfig, or a
  * token of the ServiceAccount in the option. Rejects if there is no token, and names the field of the kubeconfig.
  */
-export async function logCredentials(
-  options: OptionValues,
-  cluster: Pick<ClusterSession, 'kube' | 'namespace' | 'credentials'>,
-): Promise<Credentials> {
+export async function logCredentials(options: OptionValues, cluster: LogCaller): Promise<Credentials> {
   const account = textOption(options, FLAG);
-  if (account !== undefined) return tokenOf(account, cluster);
+  if (account !== undefined) return accountCredentials(account, cluster);
   const { authorization } = await cluster.credentials.headers();
   // A password goes to the API server only.
   if (authorization?.startsWith('Bearer ')) return cluster.credentials;
@@ -43,11 +50,39 @@ export async function logCredentials(
   );
 }
 
+interface Token {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970 after which a request gets a new one. */
+  readonly renewAt: number;
+}
+
+/** Returns credentials that request a new token before the present one expires. Rejects if the first request fails. */
+async function accountCredentials(
+  account: string,
+  { kube, namespace, clock = systemClock }: LogCaller,
+): Promise<Credentials> {
+  if (!NAME.test(account)) throw usageError(`${FLAG}: "${account}" is not the name of a ServiceAccount.`);
+  const issued = async (): Promise<Token> => {
+    const askedAt = clock.now();
+    const { token, seconds } = await tokenOf(account, { kube, namespace });
+    return {
+      headers: { authorization: `Bearer ${token}` },
+      renewAt: askedAt + seconds * 1_000 * RENEWAL_SHARE,
+    };
+  };
+  let token = await issued();
+  return {
+    async headers() {
+      if (clock.now() >= token.renewAt) token = await issued();
+      return token.headers;
+    },
+  };
+}
+
 async function tokenOf(
   account: string,
   { kube, namespace }: Pick<ClusterSession, 'kube' | 'namespace'>,
-): Promise<Credentials> {
-  if (!NAME.test(account)) throw usageError(`${FLAG}: "${account}" is not the name of a ServiceAccount.`);
+): Promise<{ readonly token: string; readonly seconds: number }> {
   const tokens: Resource = {
     ...{ group: '', version: 'v1', kind: 'TokenRequest', namespaced: true },
     plural: `serviceaccounts/${account}/token`,
@@ -59,10 +94,9 @@ async function tokenOf(
     spec: { expirationSeconds: TOKEN_SECONDS },
   };
   try {
-    const { status } = await kube.create<TokenRequest>(tokens, request);
+    const { spec, status } = await kube.create<TokenRequest>(tokens, request);
     if (status?.token === undefined) throw failed(`The API server issued no token for ${account}.`);
-    const headers = { authorization: `Bearer ${status.token}` };
-    return { headers: async () => headers };
+    return { token: status.token, seconds: spec?.expirationSeconds ?? TOKEN_SECONDS };
   } catch (error) {
     if (isKubeError(error, 'notFound'))
       throw failed(`${FLAG}: namespace ${namespace} has no ServiceAccount ${account}.`, undefined, error);
