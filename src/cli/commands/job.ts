@@ -138,14 +138,20 @@ async function manifestOf(input: CommandInput, context: CommandContext): Promise
   return manifest;
 }
 
+/** Fields of {@link PROGRAM_OPTIONS}. */
+const PROGRAM_FIELDS: Readonly<Record<string, string>> = {
+  '--max-lifetime': 'spec.maxLifetime',
+  '--backoff-limit': 'spec.completion.backoffLimit',
+  '--lost-limit': 'spec.completion.lostLimit',
+};
+
 async function manifestInFile(input: CommandInput, context: CommandContext): Promise<RunManifest> {
-  const beside = MACHINE_OPTIONS.map(({ flags }) => flags.split(' ')[0] ?? '').filter(
-    (flag) => listOption(input.options, flag).length > 0,
-  );
-  if (beside.length > 0 || input.args.length > 0)
+  const flags = [...MACHINE_OPTIONS, ...PROGRAM_OPTIONS].map((option) => option.flags.split(' ')[0] ?? '');
+  const [beside] = flags.filter((flag) => listOption(input.options, flag).length > 0);
+  if (beside !== undefined || input.args.length > 0)
     throw usageError(
-      `-f and ${beside[0] ?? 'a command behind --'} exclude each other.`,
-      'Write everything into the file.',
+      `-f and ${beside ?? 'a command behind --'} exclude each other.`,
+      `Write ${PROGRAM_FIELDS[beside ?? ''] ?? 'everything'} into the file.`,
     );
   const planned = await plannedIn(input, context);
   const [only] = planned;
