@@ -362,7 +362,7 @@ function finishedText(key: string, { metadata: { name }, status }: GpuInstance):
   const { exitCode, log } = status?.run ?? {};
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const place = log
-    ? `Its log is in Secret ${log.secretRef.name}: gpu-rent logs gpui/${name} reads it with your own right.`
+    ? `Its log is in Secret ${log.secretRef.name}: gpu-rent logs gpui/${name} reads it with your own permissions.`
     : 'No log of it was kept.';
   return `${key} has finished (${succeeded?.reason ?? 'Completed'}${code}), and its machine is gone. ${place}`;
 }

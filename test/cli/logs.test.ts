@@ -182,7 +182,7 @@ describe('logs through the operator', () => {
         ...options(),
       ]);
       expect([exitCode, stdout]).toEqual([0, 'two\n']);
-      expect(stderr).toContain('from Secret done-log, read with your own right');
+      expect(stderr).toContain('from Secret done-log, read with your own permissions');
     }
   });
 

@@ -16,7 +16,7 @@ interface LogSecret extends KubeObject {
 const MAX_BYTES = 524_288;
 
 /**
- * Returns the log that the operator kept of a finished run, read with the caller's own right to Secrets; undefined if
+ * Returns the log that the operator kept of a finished run, read with the caller's own permissions; undefined if
  * there is none. Rejects with the missing right, or with a KubeError.
  */
 export async function keptLog(
@@ -46,5 +46,5 @@ export async function keptLog(
 
 /** Returns the line that names the source of a kept log. */
 export function keptLogNote(objectName: string): string {
-  return `gpui/${objectName} has finished. This is its log from Secret ${logSecretName(objectName)}, read with your own right.\n`;
+  return `gpui/${objectName} has finished. This is its log from Secret ${logSecretName(objectName)}, read with your own permissions.\n`;
 }

@@ -111,7 +111,8 @@ async function firstText(
 function remedyOf(status: number): string | undefined {
   if (status === 401)
     return 'The token is expired or of another cluster: renew it, or give --log-service-account NAME.';
-  if (status === 403) return 'Ask for the ClusterRole gpu-rental-operator-log-reader in that namespace.';
+  if (status === 403)
+    return 'Ask for a RoleBinding to ClusterRole gpu-rental-operator-log-reader in that namespace.';
   return undefined;
 }
 
