@@ -24,6 +24,16 @@ export function maxLifetimeOf({
   return maxLifetime ?? (completion && RUN_MAX_LIFETIME);
 }
 
+/**
+ * Returns a time that has passed by the clocks of the API server and the operator, for a cancellation that takes effect
+ * at once. `now`: the caller's clock, which may be ahead; the machine would run until then.
+ */
+export function cancelTime({ metadata, status }: GpuInstance, now: number): number {
+  const seen = status?.conditions?.map(({ lastTransitionTime }) => lastTransitionTime) ?? [];
+  const known = [metadata.creationTimestamp, ...seen].flatMap((text) => parseTime(text) ?? []);
+  return known.length === 0 ? now : Math.min(now, Math.max(...known));
+}
+
 /** Returns true if the object may have a Service; a run has none. */
 export function hasService({ spec }: Pick<GpuInstance, 'spec'>): boolean {
   return spec.service.enabled && spec.completion === undefined;

@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { AGENT_LABEL, annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { cancelTime } from '../../instance/run.ts';
 import { type Clock, sleep } from '../../lib/clock.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { counted } from '../../lib/plural.ts';
@@ -262,7 +263,9 @@ export class AgentServer {
     const status = { tool: 'status', arguments: { name, waitSeconds: 30 } } as const;
     if (hasEnded(object)) return stateAnswer(object, clock.now());
     const { uid } = object.metadata;
-    const cancelAt = object.spec.completion && { [annotations.cancelAt]: formatTime(clock.now()) };
+    const cancelAt = object.spec.completion && {
+      [annotations.cancelAt]: formatTime(cancelTime(object, clock.now())),
+    };
     const body = { metadata: { uid, annotations: { ...cancelAt } }, spec: { maxTotalCost: '0' } };
     try {
       await cluster.kube.patch<GpuInstance>(

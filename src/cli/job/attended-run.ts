@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { billedPerHour, totalCost } from '../../instance/cost.ts';
-import { maxLifetimeOf } from '../../instance/run.ts';
+import { cancelTime, maxLifetimeOf } from '../../instance/run.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { counted } from '../../lib/plural.ts';
@@ -107,7 +107,7 @@ async function leave(object: GpuInstance, reason: unknown, deps: AttendDeps): Pr
   for (const line of leftLines(name, namespace)) print(line);
   const isInterrupt = exitCode === EXIT.interrupted;
   if (!ask || !isInterrupt || !(await wantsEnd(latest.object, ask))) return { exitCode, isLeft: true };
-  if (!(await cancelled(name, deps))) return { exitCode, isLeft: true };
+  if (!(await cancelled(latest.object ?? object, deps))) return { exitCode, isLeft: true };
   // Another Ctrl-C ends this process, and the operator ends the run all the same.
   const end = await followRun(latest.object ?? object, { ...deps, signal: new AbortController().signal });
   await endOf(end, deps);
@@ -162,9 +162,12 @@ async function wantsEnd(
 }
 
 /** Requests the end of the run from the operator. Resolves to false, after a line about it, if that failed. */
-async function cancelled(name: string, deps: FollowDeps): Promise<boolean> {
+async function cancelled(object: GpuInstance, deps: FollowDeps): Promise<boolean> {
+  const { name } = object.metadata;
   const { kube, clock, namespace, print } = deps;
-  const body = { metadata: { annotations: { [annotations.cancelAt]: formatTime(clock.now()) } } };
+  const body = {
+    metadata: { annotations: { [annotations.cancelAt]: formatTime(cancelTime(object, clock.now())) } },
+  };
   try {
     await withDeadline({ clock, limitMs: READ_MS }, (signal) =>
       kube.patch(gpuInstanceResource, { namespace, name }, { type: 'merge', body, signal }),

@@ -374,6 +374,47 @@ describe('relay', () => {
     expect(Date.parse(at)).toBeLessThanOrEqual(cluster.clock.now());
   });
 
+  test('rents another machine for a Job that is resumed before its cancelled run has ended', async () => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    await changeJob({ spec: { suspend: true } });
+    running.terminate();
+    await cluster.clock.advance(1_000);
+    expect(await running.ended).toMatchObject({ exitCode: 143 });
+    await changeJob({ spec: { suspend: false } });
+    const resumed = start('train-b');
+    await cluster.clock.advance(10_000);
+    expect(resumed.lines.join('\n')).toContain(`Waiting until gpui/${first} of the last try has ended.`);
+    await finish(first, 143);
+    await cluster.clock.advance(3_000);
+    expect((await existing()).map(({ metadata }) => metadata.name)).toEqual([second]);
+  });
+
+  test('says what may go on billing when it cannot list the objects of a suspended Job', async () => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    await changeJob({ spec: { suspend: true } });
+    cluster.intercept = ({ path }) => (path.includes('labelSelector') ? SILENCE : undefined);
+    running.terminate();
+    await cluster.clock.advance(12_000);
+    const end = await running.ended;
+    expect(end).toMatchObject({ exitCode: 143 });
+    expect(end).toMatchObject({ line: expect.not.stringContaining('dollars') });
+    expect(running.lines.join('\n')).toMatch(
+      /If it has a machine, that keeps billing. End it: kubectl delete gpui -n/,
+    );
+    cluster.intercept = () => undefined;
+    expect(await annotationsOf(first)).not.toHaveProperty([annotations.cancelAt]);
+  });
+
+  test('keeps its object until its owner goes, since a run that expires early would be rented again', async () => {
+    start('train-a', { ...SPEC, completion: { ttlAfterFinished: '1m', backoffLimit: 2 } });
+    await cluster.clock.advance(1_000);
+    const [object] = await existing();
+    expect(object?.spec.completion).not.toHaveProperty('ttlAfterFinished');
+    expect(object?.spec.completion).toMatchObject({ backoffLimit: 2 });
+  });
+
   test('waits while its token is not accepted, and goes on with the next one', async () => {
     cluster.intercept = () => refusedBy(401, 'Unauthorized');
     const running = start('train-a');

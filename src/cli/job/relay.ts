@@ -2,10 +2,11 @@ import type { GpuInstance, GpuInstanceManifestSpec } from '../../api/v1alpha1/gp
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations, gpuInstanceResource, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { type AccountRef, accountRefOf } from '../../instance/account-ref.ts';
+import { cancelTime } from '../../instance/run.ts';
 import { sleep } from '../../lib/clock.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import type { OwnerReference } from '../../lib/object-meta.ts';
-import { formatTime, parseTime } from '../../lib/time.ts';
+import { formatTime } from '../../lib/time.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { ageText } from '../../views/amounts.ts';
@@ -200,7 +201,7 @@ async function begin(owner: RunOwner, request: RelayRequest, deps: FollowDeps): 
       case 'refuse':
         throw new RunRefused(step.reason, step.message);
       case 'wait':
-        if (!isWaiting) print(`Waiting until gpui/${step.name} of the last try is deleted.`);
+        if (!isWaiting) print(`Waiting until gpui/${step.name} of the last try ${step.until}.`);
         isWaiting = true;
         break;
       case 'create': {
@@ -359,6 +360,7 @@ async function leave(
   }
   const ending = endingOf(owner, await ownerNow(owner, deps));
   const objects = await ownObjects(owner, deps);
+  if (objects instanceof Error) return leaveUnseen(owner, { ending, error: objects }, deps);
   const running = objects.filter((object) => resultOf(object) === undefined);
   const last = running.at(-1) ?? objects.at(-1);
   const line = last === undefined ? leftLine(owner) : summaryLine(last, deps.clock.now());
@@ -387,16 +389,6 @@ async function leave(
   return { exitCode: JOB_EXIT.cancelled, line };
 }
 
-/**
- * Returns a time that has passed by the clocks of the API server and the operator, for a cancellation that takes effect
- * at once. The clock of this node may be ahead, and the machine would run until then.
- */
-function cancelTime({ metadata, status }: GpuInstance, now: number): number {
-  const seen = status?.conditions?.map(({ lastTransitionTime }) => lastTransitionTime) ?? [];
-  const known = [metadata.creationTimestamp, ...seen].flatMap((text) => parseTime(text) ?? []);
-  return known.length === 0 ? now : Math.min(now, Math.max(...known));
-}
-
 /** Returns what becomes of the run after this Pod. `ended`: its object, if it has ended. */
 function stateAfter({ reference }: RunOwner, ended: GpuInstance | undefined): string {
   if (ended !== undefined)
@@ -415,6 +407,21 @@ function leftLine(owner: RunOwner): string {
   });
 }
 
+/** Ends without a list of the objects: what a machine of this work does and costs is unknown. */
+function leaveUnseen(
+  owner: RunOwner,
+  { ending, error }: { readonly ending: ReturnType<typeof endingOf>; readonly error: Error },
+  { namespace, print }: FollowDeps,
+): RelayEnd {
+  const line = JSON.stringify({ gpuJob: runName(owner, 0), exitCode: null, reason: 'NotListed' });
+  print(`${ending.cause}, and the GpuInstance of this work could not be listed: ${error.message}`);
+  if (!ending.cancels) return { exitCode: JOB_EXIT.left, line };
+  print(
+    `If it has a machine, that keeps billing. End it: kubectl delete gpui -n ${namespace} -l ${runSelector(owner)}`,
+  );
+  return { exitCode: JOB_EXIT.cancelled, line };
+}
+
 /** Reads the owner once more, within five seconds. */
 async function ownerNow(
   { reference }: RunOwner,
@@ -429,15 +436,18 @@ async function ownerNow(
   }
 }
 
-async function ownObjects(owner: RunOwner, deps: FollowDeps): Promise<readonly GpuInstance[]> {
+/** Lists the objects of this work, twice at most within the grace of the Pod. Resolves to the error if both fail. */
+async function ownObjects(owner: RunOwner, deps: FollowDeps): Promise<readonly GpuInstance[] | Error> {
   const { kube, clock, namespace } = deps;
   const selection = { namespace, labelSelector: runSelector(owner) };
-  try {
-    const { items } = await withDeadline({ clock, limitMs: ENDING_MS }, (signal) =>
+  const list = () =>
+    withDeadline({ clock, limitMs: ENDING_MS }, (signal) =>
       kube.list<GpuInstance>(gpuInstanceResource, { ...selection, signal }),
     );
+  try {
+    const { items } = await list().catch(list);
     return items.filter((object) => attemptOf(object, owner) !== undefined);
-  } catch {
-    return [];
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
   }
 }

@@ -31,11 +31,21 @@ export function withOwner(
       annotations: { ...metadata.annotations, [annotations.jobTry]: String(attempt) },
       ownerReferences: [owner.reference],
     },
-    // Without this field the machine would be a service, and replaced when its program ends.
-    spec: { completion: {}, ...withIndex(spec, owner) },
+    // Without completion the machine would be a service, and replaced when its program ends.
+    spec: { ...withIndex(spec, owner), completion: kept(spec) },
   };
   // The API server adds the defaults, and checks the spec.
   return object as unknown as GpuInstance;
+}
+
+/**
+ * Returns `completion` without `ttlAfterFinished`: an object that expired before the next Pod reads its result would be
+ * rented again. The object goes with its owner.
+ */
+function kept(spec: RunManifest['spec']): GpuInstanceManifestSpec['completion'] {
+  const { completion } = spec as GpuInstanceManifestSpec;
+  const { ttlAfterFinished: _, ...rest } = completion ?? {};
+  return rest;
 }
 
 /** Variable by which Kubernetes passes the index to the containers of an indexed Job. */

@@ -11,6 +11,7 @@ interface Made {
   readonly attempt?: number;
   readonly succeeded?: 'True' | 'False' | 'Unknown';
   readonly reported?: boolean;
+  readonly cancelled?: boolean;
   readonly instanceId?: string;
   readonly deleted?: boolean;
   readonly name?: string;
@@ -23,6 +24,7 @@ function made({
   attempt = 0,
   succeeded,
   reported,
+  cancelled,
   instanceId,
   deleted,
   name,
@@ -38,10 +40,11 @@ function made({
       annotations: {
         [annotations.jobTry]: String(attempt),
         ...(reported && { [annotations.jobReported]: 'train-x7k2p' }),
+        ...(cancelled && { [annotations.cancelAt]: '2026-11-20T12:00:00Z' }),
       },
       ...(deleted && { deletionTimestamp: '2026-11-20T12:00:00Z' }),
     },
-    spec: {},
+    spec: { completion: {} },
     status: {
       ...(instanceId !== undefined && { instanceId }),
       ...(succeeded && {
@@ -89,7 +92,19 @@ describe('runStep', () => {
 
   test('waits while the object is being deleted', () => {
     const object = made({ deleted: true });
-    expect(runStep([object], KEY)).toEqual({ type: 'wait', name: object.metadata.name });
+    expect(runStep([object], KEY)).toEqual({ type: 'wait', name: object.metadata.name, until: 'is deleted' });
+  });
+
+  test('waits for the end of a run that a relay has cancelled, since its owner goes on again', () => {
+    const object = made({ reported: true, cancelled: true });
+    expect(runStep([object], KEY)).toEqual({ type: 'wait', name: object.metadata.name, until: 'has ended' });
+    const ended = made({ reported: true, cancelled: true, succeeded: 'False' });
+    expect(runStep([ended], KEY)).toEqual({ type: 'create', attempt: 1, supersedes: ended });
+  });
+
+  test('attaches to a run that a person has cancelled', () => {
+    const object = made({ cancelled: true });
+    expect(runStep([object], KEY)).toEqual({ type: 'attach', object });
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
+import { cancelAt } from '../../instance/run.ts';
 import { type RunKey, runLabel, runName } from './run-name.ts';
 import { resultOf } from './run-result.ts';
 
@@ -8,8 +9,8 @@ export type RunStep =
   /** `supersedes`: failed object of the try before, which is deleted afterwards. */
   | { readonly type: 'create'; readonly attempt: number; readonly supersedes?: GpuInstance }
   | { readonly type: 'attach'; readonly object: GpuInstance }
-  /** The object of this try is being deleted, and no other may take its name. */
-  | { readonly type: 'wait'; readonly name: string }
+  /** The last try has to be gone, or its cancellation carried out, before another one begins. */
+  | { readonly type: 'wait'; readonly name: string; readonly until: 'is deleted' | 'has ended' }
   | { readonly type: 'refuse'; readonly reason: string; readonly message: string };
 
 /**
@@ -27,8 +28,11 @@ export function runStep(existing: readonly GpuInstance[], key: RunKey): RunStep 
   if (newest === undefined) return { type: 'create', attempt: 0 };
   const { object, attempt } = newest;
   const { name } = object.metadata;
-  if (object.metadata.deletionTimestamp !== undefined) return { type: 'wait', name };
+  if (object.metadata.deletionTimestamp !== undefined) return { type: 'wait', name, until: 'is deleted' };
   const result = resultOf(object);
+  // A relay cancelled it for an owner that goes on again, as a suspended Job that is resumed.
+  if (result === undefined && isReported(object) && typeof cancelAt(object) === 'number')
+    return { type: 'wait', name, until: 'has ended' };
   if (result === undefined || result.succeeded || !isReported(object)) return { type: 'attach', object };
   // Its machine and disk may hold a checkpoint, and another try would bill beside it.
   if (object.status?.instanceId !== undefined)
