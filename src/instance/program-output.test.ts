@@ -3,6 +3,7 @@ import { ProgramOutput } from './program-output.ts';
 
 const NONCE = 'k3v9x0q2m7ab';
 const start = (attempt = 1) => `\ngpurental ${NONCE} start ${attempt}\n`;
+const other = (event: string) => `\ngpurental 0123456789ab ${event}\n`;
 const exit = (code = 0) => `\ngpurental ${NONCE} exit ${code}\n`;
 
 /** Returns the output of a log that arrives in these pieces. */
@@ -29,6 +30,11 @@ describe('ProgramOutput', () => {
     ['leaves out what follows an exit whose start is cut off', `two\n${exit()}sshd ends\n${exit()}`, 'two\n'],
     ['leaves out a long text after the exit', `${start()}one\n${exit()}${'x\n'.repeat(9_000)}`, 'one\n'],
     ['returns a long text before an exit once', `${'x\n'.repeat(9_000)}${exit()}`, 'x\n'.repeat(9_000)],
+    [
+      'keeps the log of another run that the program prints',
+      `${start()}one\n${other('start 1')}theirs\n${other('exit 0')}two\n${exit()}sshd ends\n`,
+      `one\n${other('start 1')}theirs\n${other('exit 0')}two\n`,
+    ],
     ['joins two attempts', `${start()}one\n${start(2)}two\n${exit()}`, 'one\ntwo\n'],
     ['returns a log without a line of the wrapper as a whole', 'one\ntwo\n', 'one\ntwo\n'],
     ['returns what precedes an exit whose start is cut off', `two\n${exit()}`, 'two\n'],

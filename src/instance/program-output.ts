@@ -2,17 +2,19 @@
 
 /** Text before the first line of the wrapper is withheld up to this length: the wrapper's line may not be in the log. */
 const MAX_WITHHELD = 16_384;
-const MARKER = /\r?\n?gpurental [A-Za-z0-9]{12} (start|exit) \d{1,9}[ \t\r]*\n/g;
+const MARKER = /\r?\n?gpurental ([A-Za-z0-9]{12}) (start|exit) \d{1,9}[ \t\r]*\n/g;
 /** End of a text that may be the beginning of a line of the wrapper. */
 const PARTIAL = /(?:^|\r?\n)g(?:p(?:u(?:r(?:e(?:n(?:t(?:a(?:l(?: [^\n]{0,40})?)?)?)?)?)?)?)?)?$/;
 
 /**
- * Separates the output of a program from the log of its container: the lines of the wrapper are left out, and so is text
- * before the program starts and after it ends. A log without a line of the wrapper is output as a whole.
+ * Separates the output of a program from the log of one container: the lines of the wrapper are left out, and so is text
+ * before the program starts and after it ends. A log without a line of the wrapper is output as a whole. The first line
+ * of the wrapper has the nonce of the rental; a line with another nonce is output, because the program printed it.
  */
 export class ProgramOutput {
   #partial = '';
   #withheld = '';
+  #nonce: string | undefined;
   #part: 'before' | 'running' | 'ended' = 'before';
 
   /** True if the exit of the program is in the log, and no later start. */
@@ -25,7 +27,9 @@ export class ProgramOutput {
     const whole = this.#partial + text;
     let output = '';
     let from = 0;
-    for (const { 0: line, 1: event, index } of whole.matchAll(MARKER)) {
+    for (const { 0: line, 1: nonce, 2: event, index } of whole.matchAll(MARKER)) {
+      if (this.#nonce !== undefined && nonce !== this.#nonce) continue;
+      this.#nonce = nonce;
       output += this.#pass(whole.slice(from, index));
       output += event === 'exit' ? this.#unlessStarted() : '';
       this.#part = event === 'exit' ? 'ended' : 'running';

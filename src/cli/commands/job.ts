@@ -72,8 +72,8 @@ export const jobCommand: Command = {
             {
               ...{ kube, clock, random: systemRandom, namespace, signal, print },
               followLog: log
-                ? programLog(write, (pass) =>
-                    logFollower({ open: log.open, clock, namespace, write: pass, print }),
+                ? programLog(write, (receiver) =>
+                    logFollower({ open: log.open, clock, namespace, print, ...receiver }),
                   )
                 : noLog,
             },

@@ -258,8 +258,8 @@ async function followed(
       const end = await attend(object, {
         ...{ kube, clock, random: systemRandom, namespace, signal: context.signal, print, isCreator },
         followLog: logs
-          ? programLog(write, (pass) =>
-              logFollower({ open: logs.open, clock, namespace, write: pass, print }),
+          ? programLog(write, (receiver) =>
+              logFollower({ open: logs.open, clock, namespace, print, ...receiver }),
             )
           : keyLog({ cluster, input, context: calm, write, print }),
         ask: isTerminal ? (question) => ask(calm, question, { instead: 'an answer' }) : undefined,

@@ -64,7 +64,11 @@ class KeyLog implements LogFollower {
     this.#poll = inTurn(
       logPoll({
         read: () => this.#read(),
-        first: (text) => text,
+        // The log of each machine has its own nonce.
+        first: (text) => {
+          this.#output = new ProgramOutput();
+          return text;
+        },
         write: (text) => this.#write(this.#output.take(text)),
         print: (line) => this.#note(line),
       }),

@@ -1,5 +1,8 @@
 import { ProgramOutput } from '../../instance/program-output.ts';
-import type { FollowLog } from '../logs/run-log.ts';
+import type { FollowLog, LogReader } from '../logs/run-log.ts';
+
+/** Receiver of the whole log. */
+type LogReceiver = Required<Pick<LogReader, 'write' | 'replaced'>>;
 
 /**
  * Returns a follower that writes the output of the program alone. `follow` returns the follower of the whole log, which
@@ -7,14 +10,20 @@ import type { FollowLog } from '../logs/run-log.ts';
  */
 export function programLog(
   write: (text: string) => void,
-  follow: (pass: (text: string) => void) => FollowLog,
+  follow: (receiver: LogReceiver) => FollowLog,
 ): FollowLog {
   return (name, signal) => {
-    const output = new ProgramOutput();
+    let output = new ProgramOutput();
     const pass = (text: string): void => {
       if (text !== '') write(text);
     };
-    const log = follow((text) => pass(output.take(text)))(name, signal);
+    const receiver = {
+      write: (text: string) => pass(output.take(text)),
+      replaced() {
+        output = new ProgramOutput();
+      },
+    };
+    const log = follow(receiver)(name, signal);
     return {
       get silentSince() {
         return log.silentSince;

@@ -27,6 +27,8 @@ export interface LogReader {
   readonly since?: string | undefined;
   /** Writes text of the program, unchanged. */
   readonly write: (text: string) => void;
+  /** Called before the first text of another machine. */
+  readonly replaced?: (() => void) | undefined;
   /** Prints a line for people. */
   readonly print: (line: string) => void;
 }
@@ -154,6 +156,7 @@ class StreamFollower implements LogFollower {
       return undefined;
     }
     this.#print(event.message);
+    if (event.reason === 'Replaced') this.#reader.replaced?.();
     if (event.type === 'note') return undefined;
     this.#isComplete = event.reason === 'Complete';
     if (this.#isComplete || event.reason === 'Deleted') {
