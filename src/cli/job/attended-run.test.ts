@@ -259,7 +259,7 @@ describe('a run that a person follows', () => {
   });
 
   test.each([
-    [undefined, 'the operator destroys its machine.'],
+    ['Destroy', 'the operator destroys its machine.'],
     ['Stop', 'the operator stops its machine, and the disk is still billed.'],
     ['Retain', 'its machine keeps running and billing.'],
   ])('names what its deletion does when deletionPolicy is %s', (deletionPolicy, effect) => {

@@ -54,8 +54,7 @@ export function leftLines(name: string, namespace: string): readonly string[] {
 
 /** Returns the line about the deletion of an object, with the effect on its machine. */
 export function deletedLine({ metadata: { name }, spec }: GpuInstance): string {
-  const { deletionPolicy = 'Destroy' } = spec;
-  return `gpui/${name} is deleted; ${AFTER_DELETION[deletionPolicy]}`;
+  return `gpui/${name} is deleted; ${AFTER_DELETION[spec.deletionPolicy]}`;
 }
 
 const AFTER_DELETION = {
