@@ -49,11 +49,11 @@ test('the README shows a command and a picture within its first screen', () => {
   expect(screen).toMatch(/^!\[.+\]\(docs\/media\/\S+\.svg\)$/m);
 });
 
-test('what users read has at most 53,200 words, besides reference and internals', () => {
+test('what users read has at most 53,400 words, besides reference and internals', () => {
   const own = PAGES.filter((page) => !/^(reference|internals)\//.test(page));
   const words = own.reduce((sum, page) => sum + read(page).split(/\s+/).filter(Boolean).length, 0);
   expect(own.length).toBeGreaterThan(30);
-  expect(words).toBeLessThanOrEqual(53_200);
+  expect(words).toBeLessThanOrEqual(53_400);
 });
 
 describe('the page of the evidence', () => {

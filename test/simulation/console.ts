@@ -36,6 +36,12 @@ export class Console {
     return typeof id === 'number' ? id : undefined;
   }
 
+  /** Returns true if a machine was rented for a run: it stops itself whenever it is started, also for another owner. */
+  isOfRun(id: number): boolean {
+    const { contracts } = this.#world.market.store.current().tables;
+    return contracts[id]?.env['GPURENTAL_RUN'] !== undefined;
+  }
+
   /** Labels any machine. Returns the status, or the reason why there is none. */
   async label(id: number, label: string): Promise<string> {
     if (!this.#world.has('labels')) return '404';

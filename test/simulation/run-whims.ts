@@ -157,7 +157,11 @@ export class RunWhims {
       runsOn: chance.isWithin(0.12),
     };
     if (this.#isCalm) return { seconds: 20, exitCode: 0 };
-    const { neverEnds, seconds, isGood, exitCode, shows, isOfOther, isLong, runsOn } = drawn;
+    const { neverEnds, seconds, isGood, exitCode, isOfOther, isLong, runsOn } = drawn;
+    // A result that no way shows is drawn as `nothing`.
+    const { logsWhenStopped, logTruncated } = runContainers(this.#options.seed);
+    const isLogShown = logsWhenStopped !== false && logTruncated !== 'end';
+    const shows = drawn.shows === 'log' && !isLogShown ? undefined : drawn.shows;
     return {
       ...(!neverEnds && { seconds }),
       exitCode: isGood ? 0 : exitCode,

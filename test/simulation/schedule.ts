@@ -64,8 +64,11 @@ const SECOND = 1000;
 const FAULTS_MS = 600 * SECOND;
 /** Maximum recovery time: the longest boot, and ten minutes until it is settled whether the machine can end itself. */
 const RECOVERY_MS = 1_200 * SECOND;
-/** The same with runs, whose results may be searched for ten minutes, and whose attempts wait for each other. */
-const RUN_RECOVERY_MS = 3_600 * SECOND;
+/**
+ * The same with runs, whose results may be searched for ten minutes, and whose attempts wait for each other. More than the
+ * hour after which a group forgets the load of the storm.
+ */
+const RUN_RECOVERY_MS = 3_900 * SECOND;
 /** Time without any write that proves that the cluster has settled. */
 const QUIET_MS = 600 * SECOND;
 const CHECK_EVERY_MS = 20 * SECOND;

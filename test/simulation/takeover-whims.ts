@@ -66,6 +66,7 @@ export class TakeoverWhims {
     const other = users.anyName();
     const machine = other === undefined ? undefined : users.machineOf(other);
     if (machine === undefined || other === name || invariants.isForeign(machine)) return;
+    if (policy === 'Manage' && users.console.isOfRun(machine)) return;
     this.#adopt(name, machine, policy);
   }
 
@@ -75,7 +76,7 @@ export class TakeoverWhims {
    */
   async #takeKept(name: string, machine: number): Promise<void> {
     const { users, invariants } = this.#options;
-    if (!invariants.isKept(machine)) return;
+    if (!invariants.isKept(machine) || users.console.isOfRun(machine)) return;
     if ((await users.console.label(machine, '')) !== '200') return;
     this.#adopt(name, machine, 'Manage');
   }
