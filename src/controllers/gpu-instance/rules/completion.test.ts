@@ -462,6 +462,25 @@ describe('the machine of a run', () => {
       { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },
     ],
     [
+      'is not asked again to stop when its host has no contact and the marketplace accepted the stop',
+      run({
+        ...{ run: over('Completed'), completion: { onSuccess: 'Stop' } },
+        machine: { state: 'offline', intendedPower: 'stopped' },
+      }),
+      { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },
+    ],
+    [
+      'is asked again to stop when its host has no contact and it may still run',
+      run({
+        ...{ run: over('Completed'), completion: { onSuccess: 'Stop' } },
+        machine: { state: 'offline', intendedPower: 'running' },
+      }),
+      {
+        ...{ rule: 'run-finished', record: 'status', actions: ['stop 1'], phase: 'Stopping' },
+        ...{ says: 'Completed, Stopping', onList: true, afterMs: 30_000 },
+      },
+    ],
+    [
       'is kept running by onSuccess Stop if its market cannot stop it',
       run({ run: over('Completed'), completion: { onSuccess: 'Stop' }, facts: WITHOUT_STOP }),
       { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },

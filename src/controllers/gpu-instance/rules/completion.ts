@@ -280,7 +280,9 @@ export function carryOutRunEnd(
     return blocked ?? stopFirst(facts, planned, recorded) ?? endMachine(facts, planned);
   }
   if (limitToApply(facts).type === 'reached' && planned.reason !== 'DeadlineExceeded') return undefined;
-  const isStopped = recorded.state.type === 'stopped';
+  const { type, row } = recorded.state;
+  // A host without contact cannot show the stop that the marketplace has accepted.
+  const isStopped = type === 'stopped' || (type === 'failing' && row.intendedPower === 'stopped');
   if (treatment === 'Stop' && !isStopped && canStop(facts)) return stopping(facts, planned, recorded);
   return keptAfterRun(facts, planned, recorded);
 }
