@@ -248,7 +248,7 @@ function inBrowser(chromium: Browser): void {
       await streams[0]?.body?.cancel();
       await page.waitForSelector('.body .line');
       await page.waitForSelector('.banner', { state: 'detached' });
-      await Promise.all(streams.slice(1).map(({ body }) => body?.cancel()));
+      for (const { body } of streams.slice(1)) await body?.cancel();
     });
   });
 
