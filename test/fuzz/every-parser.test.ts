@@ -51,7 +51,6 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/simulator/world/world-file.ts: JSON.parse': 'of a database that only the simulator writes',
   'src/ui/page/stream.ts: JSON.parse':
     'messages of the process that serves the page, built from the same commit; test/ui shows hostile objects',
-  'src/ui/server/page-server.ts: JSON.parse': 'guarded beside it; one field, which is only compared',
 };
 
 test('every place that parses a text is reached by a fuzz target, or is listed as needing none', () => {
