@@ -32,6 +32,8 @@ interface ServerSketch {
   readonly any?: boolean;
   readonly maxTotal?: string;
   readonly maxMachines?: number;
+  /** Milliseconds by which its clock is ahead. */
+  readonly aheadMs?: number;
   /** Delays and deaths of its requests. */
   readonly through?: (transport: Transport) => Transport;
 }
@@ -49,6 +51,7 @@ function serverTo(memory: MemoryKube, sketch: ServerSketch = {}): AgentServer {
     any = false,
     maxTotal = '100',
     maxMachines = 10,
+    aheadMs = 0,
     through = (same) => same,
   } = sketch;
   const cluster = {
@@ -74,7 +77,8 @@ function serverTo(memory: MemoryKube, sketch: ServerSketch = {}): AgentServer {
       ...{ stdin: stream, stdout: stream, stderr: stream, env: {} },
       signal: new AbortController().signal,
     },
-    ...{ clock: systemClock, random: seededRandom(3) },
+    clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+    random: seededRandom(3),
   });
 }
 
@@ -230,6 +234,16 @@ describe('stop', () => {
     const [job] = await admittedOf(memory);
     expect(job?.spec).toMatchObject({ completion: { backoffLimit: 0 }, maxTotalCost: '0' });
     expect(job?.metadata.annotations).toHaveProperty([annotations.cancelAt]);
+  });
+
+  test('cancels a job at once when its clock is an hour ahead', async () => {
+    const memory = newCluster();
+    await serverTo(memory).call('job', { ...RUN, idempotencyKey: 'job' });
+    const ahead = serverTo(memory, { aheadMs: 3_600_000 });
+    expect(await ahead.call('stop', { name: 'job' })).toMatchObject({ ok: true, reason: 'Ending' });
+    const [job] = await admittedOf(memory);
+    const { [annotations.cancelAt]: at = '' } = job?.metadata.annotations ?? {};
+    expect(Date.parse(at)).toBeLessThanOrEqual(systemClock.now());
   });
 });
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type MemoryCluster, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { namespaceResource } from '../../runtime/kube/core-resources.ts';
 import { Interrupted } from '../command-error.ts';
@@ -65,9 +66,13 @@ interface Following {
   interrupt(exitCode?: number): void;
 }
 
-/** `answer`: that of a person at a terminal; undefined without a terminal. */
-function follow(answer?: () => Promise<string>, isCreator = true): Following {
-  const { kube, clock } = cluster;
+/**
+ * `answer`: that of a person at a terminal; undefined without a terminal. `aheadMs`: milliseconds by which the clock of
+ * the person is ahead.
+ */
+function follow(answer?: () => Promise<string>, isCreator = true, aheadMs = 0): Following {
+  const { kube } = cluster;
+  const clock: Clock = { ...cluster.clock, now: () => cluster.clock.now() + aheadMs };
   const abort = new AbortController();
   const [lines, questions]: [string[], string[]] = [[], []];
   const ask = (question: string): Promise<string> => {
@@ -161,6 +166,16 @@ describe('a run that a person follows', () => {
     await report(ended('Cancelled'));
     await cluster.clock.advance(1_000);
     expect(await result).toEqual({ exitCode: 130, isLeft: false });
+  });
+
+  test('is cancelled at once when the clock of the person is an hour ahead', async () => {
+    const { interrupt } = follow(async () => 'end', true, 3_600_000);
+    await report(RUNNING);
+    await cluster.clock.advance(1_000);
+    interrupt();
+    await cluster.clock.advance(1_000);
+    const { [annotations.cancelAt]: at = '' } = await annotationsNow();
+    expect(Date.parse(at)).toBeLessThanOrEqual(cluster.clock.now());
   });
 
   test('goes on when the terminal is gone at the question', async () => {

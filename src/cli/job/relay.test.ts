@@ -407,6 +407,22 @@ describe('relay', () => {
     expect(await annotationsOf(first)).not.toHaveProperty([annotations.cancelAt]);
   });
 
+  test('cancels the run of a suspended Job when the second list of its objects is answered', async () => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    await changeJob({ spec: { suspend: true } });
+    let lists = 0;
+    cluster.intercept = ({ path }) => {
+      if (!path.includes('labelSelector')) return undefined;
+      lists += 1;
+      return lists === 1 ? SILENCE : undefined;
+    };
+    running.terminate();
+    await cluster.clock.advance(12_000);
+    expect(await running.ended).toMatchObject({ exitCode: 143 });
+    expect(await annotationsOf(first)).toHaveProperty([annotations.cancelAt]);
+  });
+
   test('keeps its object until its owner goes, since a run that expires early would be rented again', async () => {
     start('train-a', { ...SPEC, completion: { ttlAfterFinished: '1m', backoffLimit: 2 } });
     await cluster.clock.advance(1_000);
