@@ -231,7 +231,7 @@ function stateOf({ object, types, rest }: StateInput): FleetState {
   const phase = phaseOf(object) ?? (ready ? 'Ready' : (readyReason(conditions) ?? 'Unknown'));
   const isFine = kind === 'good' || kind === 'progress';
   if (rest && isFine) return { phase, tone: rest };
-  // It does what the spec asks: the reason is a warning, and nothing is stuck.
+  // The object does what its spec asks: the reason is a warning, and nothing is stuck.
   return { phase, tone: ready && kind === 'terminal' ? 'waits' : TONES[kind] };
 }
 

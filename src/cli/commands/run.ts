@@ -269,7 +269,7 @@ async function followed(
       await logs?.close();
     }
   });
-  // Without a terminal nobody was asked, and the object was for this command alone.
+  // Without a terminal there was no question, and the object was for this command alone.
   const isOver = end.refusal === undefined && (!end.isLeft || context.stdin.isTTY !== true);
   if (switchOption(input.options, '--rm') && isOver) await removed(object, input, context);
   return end;

@@ -64,6 +64,18 @@ describe('the lease of a machine', () => {
     });
   });
 
+  test('keeps its recorded time when a process reads it back with a fraction of a second', () => {
+    const since = time(-7_000);
+    const recorded = { since, renewedAt: time(-3_600), hostKey: 'host-1' };
+    const situation = leased();
+    const read = { ...situation, status: { ...situation.status, lease: recorded } };
+    const { lease, risk } = decidedOn(read, { minutes: 60 + 0.5 / MINUTE, failures: 0 });
+    expect(lease).toEqual(recorded);
+    expect(risk?.message).toContain(`was last renewed at ${time(-3_600)}.`);
+    const renewed = decidedOn(read, { minutes: 60 - 1_000 / MINUTE, failures: 0 });
+    expect(renewed.lease?.renewedAt).toBe(time(-3_599));
+  });
+
   test('is reported by an event after two failures, once', () => {
     expect(decided({ minutes: 10, failures: 1, detail: 'no route' }).events).toEqual([]);
     expect(decided({ minutes: 10, failures: 2, detail: 'no route' }).events).toMatchObject([

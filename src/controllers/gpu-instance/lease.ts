@@ -2,7 +2,7 @@ import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-inst
 import { leaseMs } from '../../instance/machine-fuses.ts';
 import { isUp } from '../../instance/machine-state.ts';
 import { omitUndefined } from '../../lib/json.ts';
-import { formatTime } from '../../lib/time.ts';
+import { formatTime, parseTime } from '../../lib/time.ts';
 import { findCondition } from '../../runtime/conditions.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import { conditionState } from './conditions.ts';
@@ -47,28 +47,38 @@ const WITHOUT_ONE =
   'This machine was rented without a lease, so that only the operator ends it: gpu-rent replace rents one with it.';
 
 function leaseFields(
-  { object, clock }: Pick<Facts, 'object' | 'clock'>,
+  facts: Pick<Facts, 'object' | 'clock'>,
   { renewedAt, hostKey, by }: LeaseView,
 ): GpuInstanceStatus['lease'] {
-  const { since = formatTime(clock.now) } = object.status?.lease ?? {};
-  const at = renewedAt === undefined ? undefined : formatTime(clock.now - (clock.steadyNow - renewedAt));
+  const { since = formatTime(facts.clock.now) } = facts.object.status?.lease ?? {};
+  const at = renewedAt === undefined ? undefined : formatTime(renewalTime(facts, renewedAt));
   return { since, ...omitUndefined({ by, renewedAt: at, hostKey }) };
 }
 
+/**
+ * Returns the time of a renewal. The recorded time stays while it is the same to the second: the status has whole
+ * seconds, so that a time that is read from it and written again would be earlier at each reconcile.
+ */
+function renewalTime({ object, clock }: Pick<Facts, 'object' | 'clock'>, renewedAt: number): number {
+  const at = clock.now - (clock.steadyNow - renewedAt);
+  const recorded = parseTime(object.status?.lease?.renewedAt);
+  return recorded !== undefined && Math.abs(at - recorded) < 1_000 ? recorded : at;
+}
+
 function riskOf(
-  { object, clock }: Pick<Facts, 'object' | 'clock'>,
+  facts: Pick<Facts, 'object' | 'clock'>,
   { renewedAt, failures, detail }: LeaseView,
 ): ConditionState | undefined {
-  const durationMs = leaseMs(object) ?? 0;
+  const durationMs = leaseMs(facts.object) ?? 0;
   if (renewedAt === undefined) {
     if (failures < FAILURES_UNTIL_EVENT) return undefined;
     const unarmed = `The lease is not armed, so that only the operator ends this machine${because(detail)}.`;
     return conditionState('True', 'LeaseNotRenewed', unarmed);
   }
-  const silentMs = clock.steadyNow - renewedAt;
+  const silentMs = facts.clock.steadyNow - renewedAt;
   if (silentMs < durationMs / 2) return undefined;
-  const timeOf = (steady: number) => formatTime(clock.now - clock.steadyNow + steady);
-  const text = `The lease was last renewed at ${timeOf(renewedAt)}${because(detail)}. The machine destroys itself at about ${timeOf(renewedAt + durationMs)}.`;
+  const at = renewalTime(facts, renewedAt);
+  const text = `The lease was last renewed at ${formatTime(at)}${because(detail)}. The machine destroys itself at about ${formatTime(at + durationMs)}.`;
   return conditionState('True', 'LeaseNotRenewed', text);
 }
 

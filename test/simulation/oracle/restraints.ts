@@ -7,7 +7,7 @@ import { nameOf, type Scene } from './scene.ts';
 const ENDING: ReadonlySet<unknown> = new Set(['Replacing', 'OldMachineNotGone', 'DestroyFailing']);
 /** Ends of machines that the operator did not destroy. */
 const BY_ITSELF: ReadonlySet<unknown> = new Set(['Vanished', 'EndedItself']);
-/** Machines that were given up since another was wanted, or their run was over, not because they were lost. */
+/** Machines that were given up because another was requested or their run was over, not because they were lost. */
 const CHOSEN: ReadonlySet<unknown> = new Set([
   'SpecChanged',
   'ReplaceRequested',
